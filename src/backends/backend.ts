@@ -1,0 +1,120 @@
+/**
+ * What the engine asks of a backend. `gpu` and `reference` both implement it; the engine knows no more than this.
+ */
+import type { TensorName } from "../models/decoder-spec";
+
+export type WeightDtype = "f32" | "f16" | "q8" | "q4";
+export type KvDtype = "f32" | "f16";
+
+export interface BackendFacts {
+  backend: "webgpu" | "reference";
+  /** Adapter as the browser names it; "" for the reference. */
+  adapter: string;
+  /** Kernel tier, e.g. "subgroups+f16", "workgroup", "cpu"; "reference". */
+  tier: string;
+  dtype: WeightDtype;
+  kvDtype: KvDtype;
+  /** Why these were chosen, in words. */
+  reason: string;
+  contextLength: number;
+  bytes: { weights: number; kvCache: number; activations: number };
+}
+
+/** Takes the decoder's tensors in pieces of whole rows, in any order of tensors, rows ascending within one. */
+export interface WeightSink {
+  /**
+   * @param name a decoder tensor (spec.tensors)
+   * @param firstRow index of the first row in `values`
+   * @param values [rows, columns] f32; may be reused by the caller after the call returns
+   */
+  write(name: TensorName, firstRow: number, values: Float32Array): void;
+  /** Resolves when everything written so far has been taken up (bounds memory; await it every few pieces). */
+  drained(): Promise<void>;
+}
+
+/** How the next tokens are chosen; fixed from `begin` until the next `begin`. Order: api.md. */
+export interface SamplingSettings {
+  /** 0 = greedy. */
+  temperature: number;
+  /** 0 = no cut-off. */
+  topK: number;
+  /** 1 = no cut-off. */
+  topP: number;
+  /** 0 = no cut-off. */
+  minP: number;
+  /** 1 = none; over prompt and answer. */
+  repetitionPenalty: number;
+  /** 0 = none; over the answer. */
+  frequencyPenalty: number;
+  presencePenalty: number;
+  /** Added to the logits of these ids; -Infinity bans. */
+  logitBias: ReadonlyMap<number, number>;
+  /** Two 32-bit halves. The draw at a position depends on (seed, position) only. */
+  seed: readonly [low: number, high: number];
+  /** 0 to 20. */
+  topLogprobs: number;
+}
+
+export interface BeginOptions {
+  sampling: SamplingSettings;
+  /** The whole prompt (for penalties, and to know where the answer starts). */
+  promptTokens: Uint32Array;
+  /** A sampled id in this list sets `done` (the id itself is still reported). Empty with ignoreEos. */
+  endTokenIds: readonly number[];
+  /** The step that samples token number `maxNewTokens` sets `done`. */
+  maxNewTokens: number;
+}
+
+export interface StepResult {
+  /** Tokens sampled so far in this run, this one included. A step past the end repeats the count: nothing happened. */
+  count: number;
+  id: number;
+  /** Natural log of the model's own probability of `id` (temperature 1, before any processor). */
+  logprob: number;
+  /** The n most likely, likeliest first (equal ones: lower id first). */
+  top: readonly { id: number; logprob: number }[];
+  /** No step after this one does anything: end token, limit, or the KV cache is full. */
+  done: boolean;
+  /** A logit was NaN (or none was finite): the model is broken on this device. */
+  invalid: boolean;
+}
+
+/**
+ * One sequence on one model. Calls act in call order; none waits for the GPU, only the returned promises do.
+ *
+ * Use: `begin` (nothing in flight), `prefill` the prompt in chunks, the last with `sample: true` (it gives the first
+ * token), then `step` as often as wanted, several in flight. The token of a step feeds the next inside the backend.
+ */
+export interface SequenceRunner {
+  /** Sets the state for a run. Must not be called with steps in flight. */
+  begin(options: BeginOptions): void;
+  /**
+   * Runs `tokens` at positions `start`… through the model, filling the KV cache, at most `maxPrefillTokens` at once.
+   * Positions ≥ start hold nothing valid before the call. With `sample`, the next token is chosen from the last row.
+   */
+  prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
+  prefill(tokens: Uint32Array, start: number, sample: true): Promise<StepResult>;
+  /** One decode step: the last sampled token through the model, and the next one chosen. */
+  step(): Promise<StepResult>;
+  /**
+   * Log-probabilities of given tokens: like `prefill(tokens, start, false)`, and for each row t the natural log of the
+   * probability of `targets[t]` after it. At most `maxPrefillTokens` at once; `targets.length === tokens.length`.
+   */
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array>;
+  /** Logits [V] after the last token that was run (for tests and for callers that choose on the host). */
+  readLogits(): Promise<Float32Array>;
+}
+
+export interface Backend extends SequenceRunner {
+  readonly facts: BackendFacts;
+  readonly maxPrefillTokens: number;
+  readonly weights: WeightSink;
+  /** Steps worth keeping in flight (0: the reference; 1 or 2: a GPU). */
+  readonly runAhead: number;
+  /** Resolves once every weight is in place and a dummy step has warmed the pipelines up. */
+  ready(): Promise<void>;
+  /** Rejects pending and later calls; frees everything it made (a device that was passed in stays alive). */
+  dispose(): Promise<void>;
+  /** Resolves with the reason if the device is lost (never for the reference). */
+  readonly lost: Promise<Error>;
+}

@@ -1,0 +1,79 @@
+import type { Plugin } from "vite";
+
+/**
+ * WGSL as it ships: without comments, indentation and blank lines. Line breaks stay, so that a compiler's message
+ * still points at one statement.
+ */
+export function minifyWgsl(source: string): string {
+  let text = "";
+  let depth = 0; // WGSL's block comments nest
+  for (let i = 0; i < source.length; i++) {
+    const two = source.slice(i, i + 2);
+    if (two === "/*") {
+      depth += 1;
+      i += 1;
+    } else if (depth > 0 && two === "*/") {
+      depth -= 1;
+      i += 1;
+      if (depth === 0) text += " ";
+    } else if (depth === 0 && two === "//") {
+      while (i + 1 < source.length && source[i + 1] !== "\n") i += 1;
+    } else if (depth === 0) {
+      text += source[i] ?? "";
+    }
+  }
+  return text
+    .split("\n")
+    .map((line) => line.trim().replace(/\s+/g, " "))
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+/** Minifies `*.wgsl?raw` at build; tests and the development server see the files as written, line for line. */
+export function wgslPlugin(): Plugin {
+  return {
+    name: "wordloom:wgsl",
+    apply: "build",
+    enforce: "pre",
+    async load(id) {
+      const [file, query] = id.split("?");
+      if (!file?.endsWith(".wgsl") || query !== "raw") return undefined;
+      const { readFile } = await import("node:fs/promises");
+      this.addWatchFile(file);
+      return `export default ${JSON.stringify(minifyWgsl(await readFile(file, "utf8")))};`;
+    },
+  };
+}
+
+const TOKENIZER_ENTRY = "@xenova/transformers/src/tokenizers.js";
+const OUTSIDE_TOKENIZERS = "\0wordloom:outside-tokenizers";
+
+/**
+ * Of `@xenova/transformers` only `src/tokenizers.js` is used, on JSON that is already in memory. Its two imports that
+ * lead elsewhere (`utils/hub.js`: downloading; `utils/tensor.js`: the ONNX runtime) are replaced by names that throw
+ * when used, so neither the runtime nor a file system reaches the bundle. Any other entry of the package is refused.
+ */
+export function tokenizerOnlyPlugin(): Plugin {
+  return {
+    name: "wordloom:tokenizer-only",
+    enforce: "pre",
+    resolveId(source, importer) {
+      if (
+        /\/@xenova\/transformers\/src\/tokenizers\.js(\?|$)/.test(importer ?? "") &&
+        /\/utils\/(hub|tensor)\.js$/.test(source)
+      )
+        return OUTSIDE_TOKENIZERS;
+      if (source.startsWith("@xenova/transformers") && source !== TOKENIZER_ENTRY)
+        throw new Error(`import ${TOKENIZER_ENTRY}, not ${source}: only the tokenizers of the package are used`);
+      return undefined;
+    },
+    load(id) {
+      if (id !== OUTSIDE_TOKENIZERS) return undefined;
+      return [
+        'const refuse = (name) => { throw new Error(name + " is not part of Wordloom\'s use of these tokenizers"); };',
+        'export async function getModelJSON() { refuse("getModelJSON"); }',
+        'export class Tensor { constructor() { refuse("Tensor"); } }',
+      ].join("\n");
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { playwright } from "@vitest/browser-playwright";
+import { defineConfig } from "vitest/config";
+import { chromiumArguments, findChromium } from "./scripts/find-chromium.mjs";
+import { tokenizerOnlyPlugin, wgslPlugin } from "./scripts/vite-plugins.ts";
+
+const underTest = process.env["VITEST"] !== undefined;
+const chromium = underTest ? await findChromium() : undefined;
+
+/** What every vitest project shares: the same transforms as the build, in Node too (packages are not left to Node). */
+const project = { extends: true as const };
+const node = {
+  environment: "node" as const,
+  server: { deps: { inline: [/@xenova\/transformers/, /@huggingface\/jinja/] } },
+};
+const inChromium = {
+  enabled: true,
+  headless: true,
+  screenshotFailures: false,
+  provider: playwright({
+    launchOptions: { args: chromiumArguments(), ...(chromium ? { executablePath: chromium } : {}) },
+  }),
+  instances: [{ browser: "chromium" as const }],
+};
+
+export default defineConfig({
+  base: "./",
+  plugins: [wgslPlugin(), tokenizerOnlyPlugin()],
+  // One template engine in the bundle: the tokenizers ask for an older one, which they would only use for chat templates.
+  resolve: { dedupe: ["@huggingface/jinja"] },
+  optimizeDeps: { exclude: ["@xenova/transformers"], include: ["@huggingface/jinja"] },
+  worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin()] },
+  test: {
+    projects: [
+      {
+        ...project,
+        test: {
+          ...node,
+          name: "unit",
+          include: ["src/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
+          exclude: ["**/*.{gpu,long,lavapipe}.test.ts"],
+        },
+      },
+      {
+        ...project,
+        test: { name: "gpu", include: ["src/**/*.gpu.test.ts"], browser: inChromium, testTimeout: 60_000 },
+      },
+      {
+        ...project,
+        test: {
+          ...node,
+          name: "long",
+          include: ["src/**/*.long.test.ts"],
+          exclude: ["**/*.gpu.long.test.ts"],
+          testTimeout: 600_000,
+        },
+      },
+      {
+        ...project,
+        test: { name: "long-gpu", include: ["src/**/*.gpu.long.test.ts"], browser: inChromium, testTimeout: 600_000 },
+      },
+      {
+        ...project,
+        test: { ...node, name: "lavapipe", include: ["src/**/*.lavapipe.test.ts"], testTimeout: 600_000 },
+      },
+    ],
+  },
+});

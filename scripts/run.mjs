@@ -1,0 +1,34 @@
+// Runs one command with this terminal's input and output.
+import { spawn } from "node:child_process";
+
+/**
+ * @param {string} command
+ * @param {string[]} commandArguments
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeoutMs?: number }} [options] timeoutMs: the
+ *   command and what it started are ended after so long; code is then null
+ * @returns {Promise<{ code: number | null }>}
+ */
+export function run(command, commandArguments, { cwd, env, timeoutMs } = {}) {
+  return new Promise((resolve, reject) => {
+    const ownGroup = timeoutMs !== undefined && process.platform !== "win32";
+    const child = spawn(command, commandArguments, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: "inherit",
+      detached: ownGroup,
+      shell: process.platform === "win32" && command === "npm", // there npm is a .cmd file
+    });
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => (ownGroup ? process.kill(-child.pid, "SIGKILL") : child.kill("SIGKILL")), timeoutMs);
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      resolve({ code });
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { minifyWgsl, tokenizerOnlyPlugin } from "./vite-plugins";
+
+test("minified WGSL keeps each statement and drops comments, indentation and blank lines", () => {
+  const source = [
+    "// head: what it does",
+    "",
+    "fn add(a: f32, /* the /* nested */ other */ b: f32) -> f32 {",
+    "  let c = a /* between */+ b; // trailing",
+    "    return c;",
+    "}",
+    "/* over",
+    "   lines */",
+    "@workgroup_size(64)\t fn main() {}",
+  ].join("\n");
+  expect(minifyWgsl(source)).toBe(
+    "fn add(a: f32, b: f32) -> f32 {\nlet c = a + b;\nreturn c;\n}\n@workgroup_size(64) fn main() {}",
+  );
+});
+
+test("a comment between two words leaves them apart", () => {
+  expect(minifyWgsl("let/**/x = 1;")).toBe("let x = 1;");
+  expect(minifyWgsl("return/*\n*/x;")).toBe("return x;");
+});
+
+test("an import of the whole @xenova/transformers package is refused", () => {
+  const { resolveId } = tokenizerOnlyPlugin();
+  const resolve = resolveId as (source: string, importer?: string) => unknown;
+  expect(() => resolve("@xenova/transformers", "/src/tokenizer/a.ts")).toThrow("src/tokenizers.js");
+  expect(resolve("@xenova/transformers/src/tokenizers.js", "/src/tokenizer/a.ts")).toBeUndefined();
+});

@@ -86,6 +86,9 @@ export interface TensorBinding {
   from: readonly string[];
   /** The checkpoint holds [columns, rows] (GPT-2's Conv1D). */
   transpose: boolean;
-  /** First row of this tensor inside the checkpoint tensor (after transposing), for fused ones; and its whole row count. */
+  /**
+   * First row of this tensor inside the checkpoint tensor (after transposing), for fused ones; and its whole row count.
+   * For a vector, the elements count: [1, 64] with { first: 64, of: 192 } is elements 64 to 127 of a vector of 192.
+   */
   rows?: { first: number; of: number };
 }

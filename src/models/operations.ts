@@ -13,16 +13,39 @@ export type Operation =
   /** to[t] = table[token[t]] * scale (+ positions[position[t]]) */
   | { op: "embed"; table: TensorName; positions: TensorName | undefined; scale: number; to: ValueName; width: number }
   /** to[t] = norm(from[t]) */
-  | { op: "norm"; from: ValueName; to: ValueName; spec: NormSpec; weight: TensorName; bias: TensorName | undefined; width: number }
+  | {
+      op: "norm";
+      from: ValueName;
+      to: ValueName;
+      spec: NormSpec;
+      weight: TensorName;
+      bias: TensorName | undefined;
+      width: number;
+    }
   /** to[t] = weight · from[t] (+ bias);  weight [outputs, inputs] */
-  | { op: "linear"; from: ValueName; to: ValueName; weight: TensorName; bias: TensorName | undefined; inputs: number; outputs: number }
+  | {
+      op: "linear";
+      from: ValueName;
+      to: ValueName;
+      weight: TensorName;
+      bias: TensorName | undefined;
+      inputs: number;
+      outputs: number;
+    }
   /**
    * Rotates q and k (spec.rope), appends k and v to layer `layer`'s KV cache at each token's position, and
    * to[t] = softmax over positions ≤ position[t] of (q·k * scale) · v; q [T, H·d], k and v [T, KV·d], to [T, H·d]
    */
   | { op: "attention"; layer: number; q: ValueName; k: ValueName; v: ValueName; to: ValueName; spec: AttentionSpec }
   /** to[t] = activation(gate[t]) * up[t];  without `up`: activation(gate[t]) */
-  | { op: "activation"; gate: ValueName; up: ValueName | undefined; to: ValueName; activation: Activation; width: number }
+  | {
+      op: "activation";
+      gate: ValueName;
+      up: ValueName | undefined;
+      to: ValueName;
+      activation: Activation;
+      width: number;
+    }
   /** to[t] += from[t] */
   | { op: "add"; from: ValueName; to: ValueName; width: number };
 

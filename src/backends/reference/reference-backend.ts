@@ -1,0 +1,237 @@
+/**
+ * The reference backend: the decoder's operations in plain TypeScript, float64 sums, no GPU.
+ *
+ * It defines what the GPU backend must compute, tests model files in Node, and, only when asked for, runs small models
+ * where a browser has no WebGPU.
+ */
+import { WordloomError } from "../../errors";
+import { weightMatrices } from "../../models/decoder";
+import type { DecoderSpec } from "../../models/decoder-spec";
+import type { DecoderProgram, Operation } from "../../models/operations";
+import type { Backend, BackendFacts, BeginOptions, KvDtype, StepResult, WeightDtype } from "../backend";
+import { Interpreter } from "./interpreter";
+import { chooseToken, logSoftmaxAt } from "./sampling";
+import { ReferenceWeights, type RoundRows } from "./weights";
+
+export interface ReferenceOptions {
+  spec: DecoderSpec;
+  program: DecoderProgram;
+  dtype: WeightDtype;
+  kvDtype: KvDtype;
+  /** Positions that the KV cache holds. */
+  contextLength: number;
+  /** Needed unless dtype and kvDtype are both f32; memory stays that of float32. */
+  round?: RoundRows;
+}
+
+const MAX_PREFILL_TOKENS = 64;
+/** Longest time without giving the thread's other tasks (an abort message, say) a turn. */
+const MAX_BUSY_MS = 16;
+
+/** @throws internal for a contextLength beyond the learned positions, and for a missing `round` */
+export function createReferenceBackend(options: ReferenceOptions): Backend {
+  return new ReferenceBackend(options);
+}
+
+/** What `begin` starts and the sampled tokens extend. */
+interface Run extends BeginOptions {
+  answerTokens: number[];
+  last: StepResult | undefined;
+}
+
+class ReferenceBackend implements Backend {
+  readonly facts: BackendFacts;
+  readonly maxPrefillTokens = MAX_PREFILL_TOKENS;
+  readonly runAhead = 0;
+  readonly lost = new Promise<Error>(() => {});
+  readonly weights: ReferenceWeights;
+  private readonly interpreter: Interpreter;
+  private readonly spec: DecoderSpec;
+  private readonly program: DecoderProgram;
+  private readonly contextLength: number;
+  private state: "loading" | "ready" | "disposed" = "loading";
+  private run: Run | undefined;
+  /** Positions 0 … filled − 1 hold valid keys and values. */
+  private filled = 0;
+  /** x [hiddenSize] of the last token that was run. */
+  private lastRow: Float64Array | undefined;
+  private queue: Promise<unknown> = Promise.resolve();
+  private pendingCalls = 0;
+  private lastTurnMs = performance.now();
+
+  constructor({ spec, program, dtype, kvDtype, contextLength, round }: ReferenceOptions) {
+    if (spec.learnedPositions !== undefined && contextLength > spec.learnedPositions.length) {
+      const { length } = spec.learnedPositions;
+      throw new WordloomError("internal", `contextLength is ${contextLength}; the model has ${length} positions`);
+    }
+    if (round === undefined && (dtype !== "f32" || kvDtype !== "f32")) {
+      throw new WordloomError("internal", `dtype ${dtype} with kvDtype ${kvDtype} needs a rounding function`);
+    }
+    const roundWeights = dtype === "f32" ? undefined : round?.bind(undefined, dtype);
+    const roundRow = kvDtype === "f32" ? undefined : (row: Float32Array) => round?.(kvDtype, row, 1, row.length) ?? row;
+    this.spec = spec;
+    this.program = program;
+    this.contextLength = contextLength;
+    this.weights = new ReferenceWeights(spec, weightMatrices(program), roundWeights);
+    this.interpreter = new Interpreter(spec, contextLength, (name) => this.weights.get(name), roundRow);
+    this.facts = {
+      backend: "reference",
+      adapter: "",
+      tier: "reference",
+      dtype,
+      kvDtype,
+      reason: "plain TypeScript, without a GPU; weights keep the memory of float32",
+      contextLength,
+      bytes: {
+        weights: this.weights.sizeBytes,
+        kvCache: this.interpreter.kvCacheBytes,
+        activations: activationBytes(program),
+      },
+    };
+  }
+
+  async ready(): Promise<void> {
+    this.assertNotDisposed();
+    this.weights.assertComplete();
+    this.state = "ready";
+  }
+
+  begin(options: BeginOptions): void {
+    this.assertNotDisposed();
+    if (this.pendingCalls > 0) throw new WordloomError("internal", `begin with ${this.pendingCalls} calls in flight`);
+    this.run = { ...options, promptTokens: options.promptTokens.slice(), answerTokens: [], last: undefined };
+  }
+
+  prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
+  prefill(tokens: Uint32Array, start: number, sample: true): Promise<StepResult>;
+  prefill(tokens: Uint32Array, start: number, sample: boolean): Promise<StepResult | void> {
+    const ownTokens = tokens.slice();
+    return this.enqueue(() => {
+      this.runTokens(ownTokens, start);
+      return sample ? this.sample() : undefined;
+    });
+  }
+
+  step(): Promise<StepResult> {
+    return this.enqueue(() => {
+      const last = this.currentRun().last;
+      if (last === undefined) throw new WordloomError("internal", "step before a prefill with sample");
+      if (last.done) return last;
+      this.runTokens(Uint32Array.of(last.id), this.filled);
+      return this.sample();
+    });
+  }
+
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
+    const [ownTokens, ownTargets] = [tokens.slice(), targets.slice()];
+    return this.enqueue(() => {
+      if (ownTargets.length !== ownTokens.length) {
+        throw new WordloomError("internal", `${ownTargets.length} targets for ${ownTokens.length} tokens`);
+      }
+      this.assertTokens(ownTargets);
+      const x = this.runTokens(ownTokens, start);
+      const logits = Float32Array.from(this.interpreter.runHead(this.program.head, x));
+      const { vocabSize } = this.spec;
+      return Float32Array.from(ownTargets, (target, row) =>
+        logSoftmaxAt(logits.subarray(row * vocabSize, (row + 1) * vocabSize), target),
+      );
+    });
+  }
+
+  readLogits(): Promise<Float32Array> {
+    return this.enqueue(() => this.lastLogits());
+  }
+
+  async dispose(): Promise<void> {
+    this.state = "disposed";
+    await this.queue;
+  }
+
+  /** Runs tokens through the body, filling the cache. @returns x [T, hiddenSize] */
+  private runTokens(tokens: Uint32Array, start: number): Float64Array {
+    const { length } = tokens;
+    if (length === 0 || length > MAX_PREFILL_TOKENS || start > this.filled || start + length > this.contextLength) {
+      throw new WordloomError(
+        "internal",
+        `${length} tokens at position ${start}; 1 to ${MAX_PREFILL_TOKENS} are taken at once, ` +
+          `${this.filled} positions of ${this.contextLength} are filled`,
+      );
+    }
+    this.assertTokens(tokens);
+    const x = this.interpreter.runBody(this.program.body, tokens, start);
+    this.filled = start + length;
+    this.lastRow = x.slice(-this.spec.hiddenSize);
+    return x;
+  }
+
+  /** Chooses the token for the first position that is not filled. */
+  private sample(): StepResult {
+    const run = this.currentRun();
+    const { id, logprob, top, invalid } = chooseToken(
+      this.lastLogits(),
+      run.sampling,
+      run.promptTokens,
+      run.answerTokens,
+      this.filled,
+    );
+    run.answerTokens.push(id);
+    const count = run.answerTokens.length;
+    const done = run.endTokenIds.includes(id) || count >= run.maxNewTokens || this.filled >= this.contextLength;
+    run.last = { count, id, logprob, top, done, invalid };
+    return run.last;
+  }
+
+  private lastLogits(): Float32Array {
+    if (this.lastRow === undefined) throw new WordloomError("internal", "no token has been run yet");
+    return Float32Array.from(this.interpreter.runHead(this.program.head, this.lastRow));
+  }
+
+  private currentRun(): Run {
+    if (this.run === undefined) throw new WordloomError("internal", "sampling before begin");
+    return this.run;
+  }
+
+  private assertTokens(tokens: Uint32Array): void {
+    const beyond = tokens.find((token) => token >= this.spec.vocabSize);
+    if (beyond !== undefined) {
+      throw new WordloomError("internal", `token id ${beyond}; the vocabulary has ${this.spec.vocabSize}`);
+    }
+  }
+
+  private assertNotDisposed(): void {
+    if (this.state === "disposed") throw new WordloomError("disposed", "the reference backend was disposed of");
+  }
+
+  /** Calls act one after the other, in call order; one that fails does not fail the next. */
+  private enqueue<T>(work: () => T): Promise<T> {
+    this.pendingCalls++;
+    const result = this.queue.then(async () => {
+      try {
+        await this.giveWay();
+        this.assertNotDisposed();
+        if (this.state === "loading") throw new WordloomError("internal", "a call before ready()");
+        return work();
+      } finally {
+        this.pendingCalls--;
+      }
+    });
+    this.queue = result.catch(() => undefined); // the caller has `result`
+    return result;
+  }
+
+  private async giveWay(): Promise<void> {
+    if (performance.now() - this.lastTurnMs < MAX_BUSY_MS) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    this.lastTurnMs = performance.now();
+  }
+}
+
+/** Float64 values of one full prefill chunk; the interpreter keeps all of them until the chunk is done. */
+function activationBytes({ body, head }: DecoderProgram): number {
+  const widthOf = (operation: Operation): number => {
+    if (operation.op === "linear") return operation.outputs;
+    return operation.op === "attention" ? operation.spec.headCount * operation.spec.headDim : operation.width;
+  };
+  const width = [...body, ...head].reduce((sum, operation) => sum + widthOf(operation), 0);
+  return width * MAX_PREFILL_TOKENS * Float64Array.BYTES_PER_ELEMENT;
+}

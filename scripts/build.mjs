@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const inRoot = (path) => join(root, path);
 
 /** A library build on top of vite.config.ts; names in dist-lib carry no hash where other programs use them. */
-function buildLibrary(input, { external = [], oneFile = false, alias = [] } = {}) {
-  return build({
+async function buildLibrary(input, { external = [], oneFile = false, alias = [] } = {}) {
+  const { output } = await build({
     root,
     logLevel: "warn",
     publicDir: false,
@@ -39,6 +39,8 @@ function buildLibrary(input, { external = [], oneFile = false, alias = [] } = {}
       },
     },
   });
+  const files = output.map(({ fileName }) => fileName);
+  if (oneFile && files.length !== 1) throw new Error(`one file was asked for, not ${files.join(", ")}`);
 }
 
 /** Declarations for every module that index.ts and element.ts reach. */
@@ -88,7 +90,7 @@ if (builds("lib")) {
     { "word-loom": "src/element.ts" },
     {
       oneFile: true,
-      alias: [{ find: /^\.\/start-worker$/, replacement: inRoot("src/worker/start-worker.inline.ts") }],
+      alias: [{ find: /^(.*\/)?start-worker$/, replacement: inRoot("src/worker/start-worker.inline.ts") }],
     },
   );
   await buildTypes();

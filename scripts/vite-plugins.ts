@@ -1,8 +1,8 @@
 import type { Plugin } from "vite";
 
 /**
- * WGSL as it ships: without comments, indentation and blank lines. Line breaks stay, so that a compiler's message
- * still points at one statement.
+ * WGSL as it ships: without comments and indentation. Each line stays on its line, so that a compiler's message from
+ * somebody's browser still points into the file under shaders/; empty lines cost next to nothing once compressed.
  */
 export function minifyWgsl(source: string): string {
   let text = "";
@@ -18,14 +18,13 @@ export function minifyWgsl(source: string): string {
       if (depth === 0) text += " ";
     } else if (depth === 0 && two === "//") {
       while (i + 1 < source.length && source[i + 1] !== "\n") i += 1;
-    } else if (depth === 0) {
+    } else if (depth === 0 || source[i] === "\n") {
       text += source[i] ?? "";
     }
   }
   return text
     .split("\n")
     .map((line) => line.trim().replace(/\s+/g, " "))
-    .filter((line) => line !== "")
     .join("\n");
 }
 

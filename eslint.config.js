@@ -1,0 +1,31 @@
+import js from "@eslint/js";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+const NODE_GLOBALS = ["Buffer", "console", "fetch", "performance", "process", "setTimeout", "clearTimeout", "URL"];
+
+export default defineConfig(
+  globalIgnores(["dist/", "dist-lib/", "training/", "public/", "test-results/", ".cache/"]),
+  js.configs.recommended,
+  {
+    files: ["**/*.{ts,mts}"],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/no-non-null-assertion": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true, allowArray: true },
+      ],
+      // A stopped run rejects with its signal's reason, whatever the caller gave.
+      "@typescript-eslint/prefer-promise-reject-errors": "off",
+      "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+    },
+  },
+  {
+    files: ["**/*.{js,mjs}"],
+    languageOptions: { globals: Object.fromEntries(NODE_GLOBALS.map((name) => [name, "readonly"])) },
+  },
+);

@@ -1,0 +1,91 @@
+/** Small files of a model folder, read whole: bytes and JSON. */
+import { WordloomError } from "../errors";
+import type { ModelFile, ModelFiles } from "../storage/model-files";
+import { foreignContent } from "./foreign-content";
+
+/** The largest tokenizer.json in use is about 34 MB; a file beyond this is not one of ours. */
+export const MAX_JSON_BYTES = 128 * 1024 * 1024;
+
+export interface ReadJsonOptions {
+  signal?: AbortSignal | undefined;
+  /**
+   * The model works without this file, so a web page in its place (servers that answer everything with their start
+   * page) counts as absent. Otherwise it is refused.
+   */
+  optional?: boolean;
+}
+
+/**
+ * The file's JSON value; undefined if there is no such file.
+ *
+ * @throws WordloomError file-invalid (not UTF-8, not JSON, a web page, too large), and what `files` throws
+ */
+export async function readJson(files: ModelFiles, name: string, options: ReadJsonOptions = {}): Promise<unknown> {
+  const file = await files.find(name, options.signal);
+  if (file === undefined) return undefined;
+  const bytes = await readBytes(file, { maxBytes: MAX_JSON_BYTES, signal: options.signal });
+  const foreign = foreignContent(bytes);
+  if (foreign === "an HTML page" && options.optional === true) return undefined;
+  if (foreign !== undefined) {
+    throw new WordloomError("file-invalid", `${name} from ${files.description} is ${foreign}, not JSON`, {
+      remedy: "Check the address: the server answered with something else than the file.",
+    });
+  }
+  return parseJson(bytes, name);
+}
+
+/** @throws WordloomError file-invalid, naming the file */
+export function parseJson(bytes: Uint8Array, name: string): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new WordloomError("file-invalid", `${name} (${bytes.length} bytes) is not UTF-8 text`, { cause });
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WordloomError("file-invalid", `${name} (${bytes.length} bytes) is not JSON: ${reason}`, { cause });
+  }
+}
+
+/**
+ * The file's bytes from `start` (default 0) up to `end` or the file's end, whichever comes first.
+ *
+ * @throws WordloomError file-invalid if that is more than `maxBytes`
+ */
+export async function readBytes(
+  file: ModelFile,
+  options: { start?: number; end?: number; maxBytes: number; signal?: AbortSignal | undefined },
+): Promise<Uint8Array> {
+  const { start = 0, end, maxBytes, signal } = options;
+  const stream = await file.stream({
+    start,
+    ...(end === undefined ? {} : { end }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      length += value.length;
+      if (length > maxBytes) {
+        throw new WordloomError("file-invalid", `${file.name} is larger than the ${maxBytes} bytes allowed for it`);
+      }
+      chunks.push(value);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined); // after the end or an error there is nothing left to cancel
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

@@ -36,17 +36,25 @@ export async function readJson(files: ModelFiles, name: string, options: ReadJso
 
 /** @throws WordloomError file-invalid, naming the file */
 export function parseJson(bytes: Uint8Array, name: string): unknown {
-  let text: string;
+  return parseJsonText(decodeUtf8(bytes, name), name);
+}
+
+/** @throws WordloomError file-invalid, naming the file */
+export function decodeUtf8(bytes: Uint8Array, name: string): string {
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new WordloomError("file-invalid", `${name} (${bytes.length} bytes) is not UTF-8 text`, { cause });
   }
+}
+
+/** @throws WordloomError file-invalid, naming the file */
+export function parseJsonText(text: string, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new WordloomError("file-invalid", `${name} (${bytes.length} bytes) is not JSON: ${reason}`, { cause });
+    throw new WordloomError("file-invalid", `${name} (${text.length} characters) is not JSON: ${reason}`, { cause });
   }
 }
 

@@ -8,12 +8,15 @@
  */
 import { WordloomError } from "../errors";
 import { foreignContent } from "./foreign-content";
-import { parseJson } from "./read-json";
+import { parseUniqueJson } from "./unique-json";
 
 /** The format's own limit on the header. */
 export const MAX_HEADER_BYTES = 100_000_000;
-export const MAX_TENSORS = 100_000;
+/** In one file, or named by one index; the largest models that a browser could hold have a tenth of it. */
+export const MAX_TENSORS = 20_000;
 export const MAX_RANK = 8;
+/** The header, a tensor's entry, its shape. */
+const MAX_HEADER_DEPTH = 3;
 
 /** Bits of one element; a dtype that is not listed has an unknown size and is refused only where it is used. */
 const DTYPE_BITS: Readonly<Record<string, number>> = {
@@ -61,10 +64,12 @@ export function safetensorsHeaderBytes(
   }
   if (firstBytes.length < 8) throw invalid(file, `${firstBytes.length} bytes cannot be a safetensors file`);
   const view = new DataView(firstBytes.buffer, firstBytes.byteOffset, 8);
-  const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
-  if (length > MAX_HEADER_BYTES) {
-    throw invalid(file, `not a safetensors file: a header of ${length} bytes, over the format's ${MAX_HEADER_BYTES}`);
+  const statedLength = view.getBigUint64(0, true);
+  if (statedLength > MAX_HEADER_BYTES) {
+    const stated = `a header of ${statedLength} bytes, over the format's ${MAX_HEADER_BYTES}`;
+    throw invalid(file, `not a safetensors file: ${stated}`);
   }
+  const length = Number(statedLength);
   if (length < 2) throw invalid(file, `a header of ${length} bytes cannot be JSON`);
   if (fileSizeBytes !== undefined && 8 + length > fileSizeBytes) {
     throw invalid(file, `truncated: ${fileSizeBytes} bytes, and the header alone needs ${8 + length}`);
@@ -89,7 +94,9 @@ export function parseSafetensorsHeader(
   }
   const headerBytes = bytes.subarray(8, dataStart);
   if (headerBytes[0] !== 0x7b) throw invalid(file, "the header does not begin with “{”");
-  const entries = Object.entries(parseUniqueJson(headerBytes, file, "header"));
+  const header = parseUniqueJson(headerBytes, `${file}: its header`, MAX_HEADER_DEPTH);
+  if (!isRecord(header)) throw invalid(file, "its header is not a JSON object");
+  const entries = Object.entries(header);
   if (entries.length > MAX_TENSORS) throw invalid(file, `${entries.length} tensors; at most ${MAX_TENSORS} are read`);
 
   let metadata: Readonly<Record<string, string>> = {};
@@ -182,27 +189,6 @@ export function parseSafetensorsIndex(value: unknown, file = "model.safetensors.
     files.set(tensor, shard);
   }
   return { files };
-}
-
-/** JSON.parse keeps the last of two equal keys and says nothing; here they are refused. */
-function parseUniqueJson(bytes: Uint8Array, file: string, what: string): Record<string, unknown> {
-  const value = parseJson(bytes, `${file}: its ${what}`);
-  if (!isRecord(value)) throw invalid(file, `its ${what} is not a JSON object`);
-  const text = new TextDecoder().decode(bytes);
-  // The text is valid JSON by now, so strings, colons and brackets are all there is to see.
-  const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
-  const keys: Set<string>[] = [];
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    if (match[0] === "{") keys.push(new Set());
-    else if (match[0] === "}") keys.pop();
-    else if (match[1] !== undefined) {
-      const key = JSON.parse(match[0].slice(0, -match[1].length)) as string; // a JSON string
-      const seen = keys.at(-1);
-      if (seen?.has(key) === true) throw invalid(file, `its ${what} names ${shown(key)} twice`);
-      seen?.add(key);
-    }
-  }
-  return value;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

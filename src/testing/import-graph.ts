@@ -28,7 +28,7 @@ const rule = (values: string, types = ""): Rule => ({
  */
 export const LAYERS: Readonly<Record<string, Rule>> = {
   //                            values and types                                     types only
-  index: /*               */ rule("api"),
+  index: /*               */ rule("api", /*                                       */ "engine tokenizer storage"),
   element: /*             */ rule("ui"),
   ui: /*                  */ rule("api"),
   api: /*                 */ rule("worker", /*                                    */ "engine tokenizer storage"),

@@ -1,0 +1,193 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { emit } from "../../models/decoder";
+import type { DecoderSpec, RopeSpec } from "../../models/decoder-spec";
+import { readModelConfig } from "../../models/registry";
+import { type CheckpointTensor, fillFromCheckpoint } from "../../testing/checkpoint";
+import { expectClose } from "../../testing/compare";
+import {
+  GOLDEN_MODELS,
+  type GoldenModel,
+  goldenCases,
+  goldenFolder,
+  readCheckpoint,
+  readFolderJson,
+} from "../../testing/golden-models";
+import { samplingSettings } from "../../testing/sampling-settings";
+import { sharedDataOrWarn } from "../../testing/shared-data";
+import type { Backend } from "../backend";
+import { createReferenceBackend } from "./reference-backend";
+import { logSoftmaxAt } from "./sampling";
+
+/** Golden values have 6 decimals and are up to 30 nats; logits are rounded to float32 once. */
+const TOLERANCE = { absolute: 5e-6 };
+
+async function load(spec: DecoderSpec, checkpoint: ReadonlyMap<string, CheckpointTensor>): Promise<Backend> {
+  const contextLength = spec.contextLength;
+  const backend = createReferenceBackend({ spec, program: emit(spec), dtype: "f32", kvDtype: "f32", contextLength });
+  fillFromCheckpoint(backend.weights, spec, checkpoint);
+  await backend.ready();
+  return backend;
+}
+
+/** Log-probabilities of every token after `ids`, prefilled in chunks of at most `chunk`. */
+async function logprobsAfter(backend: Backend, ids: readonly number[], chunk = 64): Promise<Float64Array> {
+  for (let start = 0; start < ids.length; start += chunk) {
+    await backend.prefill(Uint32Array.from(ids.slice(start, start + chunk)), start, false);
+  }
+  const logits = await backend.readLogits();
+  return Float64Array.from(logits, (_, id) => logSoftmaxAt(logits, id));
+}
+
+async function greedy(backend: Backend, ids: readonly number[], count: number): Promise<number[]> {
+  const promptTokens = Uint32Array.from(ids);
+  backend.begin({ sampling: samplingSettings(), promptTokens, endTokenIds: [], maxNewTokens: count });
+  const last = promptTokens.subarray(-1);
+  for (let start = 0; start < ids.length - 1; start += 64) {
+    await backend.prefill(promptTokens.subarray(start, Math.min(start + 64, ids.length - 1)), start, false);
+  }
+  let result = await backend.prefill(last, ids.length - 1, true);
+  const chosen = [result.id];
+  while (!result.done) {
+    result = await backend.step();
+    chosen.push(result.id);
+  }
+  return chosen;
+}
+
+function goldenSpec(model: GoldenModel, file = "config.json"): DecoderSpec {
+  return readModelConfig(readFolderJson(goldenFolder(model), file), undefined).spec;
+}
+
+describe.each(GOLDEN_MODELS)("golden %s", (model) => {
+  const checkpoint = readCheckpoint(goldenFolder(model));
+  const cases = goldenCases(model);
+
+  test.each(["config.json", "config.v5.json", "config.early.json"])(
+    "gives the float64 log-probabilities of every token, from %s",
+    async (file) => {
+      const backend = await load(goldenSpec(model, file), checkpoint);
+      for (const { ids, logprobs_f64 } of cases)
+        expectClose(await logprobsAfter(backend, ids), logprobs_f64, TOLERANCE);
+    },
+  );
+
+  test.each(cases)("gives the 24 greedy ids of case $name", async ({ ids, greedy_ids }) => {
+    expect(await greedy(await load(goldenSpec(model), checkpoint), ids, 24)).toEqual(greedy_ids);
+  });
+
+  test("takes tensor names without their prefix", async () => {
+    const bare = new Map([...checkpoint].map(([name, tensor]) => [name.replace(/^(model|transformer)\./, ""), tensor]));
+    const { ids, logprobs_f64 } = cases[1]!; // every golden file has three cases or more
+    expectClose(await logprobsAfter(await load(goldenSpec(model), bare), ids), logprobs_f64, TOLERANCE);
+  });
+});
+
+describe("a mistake in the model moves the golden values beyond the tolerance", () => {
+  const swapPairing = (rope: RopeSpec | undefined): RopeSpec | undefined => rope && { ...rope, pairing: "interleaved" };
+  const eachLayer = (
+    spec: DecoderSpec,
+    change: (layer: DecoderSpec["layers"][number]) => DecoderSpec["layers"][number],
+  ) => ({
+    ...spec,
+    layers: spec.layers.map(change),
+  });
+  const withoutEps = { eps: 1e-20 };
+
+  test.each<[string, GoldenModel, (spec: DecoderSpec) => DecoderSpec]>([
+    [
+      "eps dropped from the norms",
+      "llama",
+      (spec) => ({
+        ...eachLayer(spec, (layer) => ({ ...layer, mlpNorm: { ...layer.mlpNorm, ...withoutEps } })),
+        finalNorm: { ...spec.finalNorm, ...withoutEps },
+      }),
+    ],
+    [
+      "RoPE pairing swapped",
+      "llama-rope3",
+      (spec) =>
+        eachLayer(spec, (layer) => ({
+          ...layer,
+          attention: { ...layer.attention, rope: swapPairing(layer.attention.rope) },
+        })),
+    ],
+    [
+      "attention scale forgotten",
+      "llama",
+      (spec) => eachLayer(spec, (layer) => ({ ...layer, attention: { ...layer.attention, scale: 1 } })),
+    ],
+    [
+      "the erf form of GELU",
+      "gpt2",
+      (spec) => eachLayer(spec, (layer) => ({ ...layer, mlp: { ...layer.mlp, activation: "gelu" } })),
+    ],
+    ["positions forgotten", "gpt2", (spec) => ({ ...spec, learnedPositions: undefined })],
+  ])("%s", async (_, model, mutate) => {
+    const backend = await load(mutate(goldenSpec(model)), readCheckpoint(goldenFolder(model)));
+    const { ids, logprobs_f64 } = goldenCases(model).at(-1)!; // every golden file has three cases or more
+    const logprobs = await logprobsAfter(backend, ids);
+    expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(/values differ by more than .* worst at \[\d+\]: -\d/);
+  });
+
+  test.each(GOLDEN_MODELS)("KV length one too short or too long, %s", async (model) => {
+    const backend = await load(goldenSpec(model), readCheckpoint(goldenFolder(model)));
+    const { ids, logprobs_f64 } = goldenCases(model)[2]!; // every golden file has three cases or more
+    const last = Uint32Array.of(ids.at(-1)!); // 40 ids
+    for (const [filled, position] of [
+      [ids.length - 1, ids.length - 2], // the last token overwrites its neighbour's keys and values
+      [ids.length, ids.length], // it sees its own twice
+    ] as const) {
+      await backend.prefill(Uint32Array.from(ids.slice(0, filled)), 0, false);
+      await backend.prefill(last, position, false);
+      const logits = await backend.readLogits();
+      const logprobs = Float64Array.from(logits, (_, id) => logSoftmaxAt(logits, id));
+      expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(/values differ by more than .* worst at \[\d+\]: -\d/);
+    }
+  });
+});
+
+const storiesFolder = sharedDataOrWarn("stories260k", "a trained Llama on the reference backend");
+
+describe.runIf(storiesFolder)("stories260k, a trained Llama", () => {
+  const folder = storiesFolder ?? ""; // runIf: set
+  interface StoriesGolden {
+    files: {
+      F32: {
+        greedy: { prompt: string; prompt_ids: number[]; ids: number[] }[];
+        distributions: { ids: number[]; top20_f64: [number, number][] }[];
+      };
+    };
+  }
+  const golden = () => JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as StoriesGolden;
+  const loadStories = () => {
+    const { spec } = readModelConfig(readFolderJson(folder, "config.json"), undefined);
+    return load(spec, readCheckpoint(folder));
+  };
+
+  test("gives the 20 likeliest tokens of each prefix", async () => {
+    const backend = await loadStories();
+    for (const { ids, top20_f64 } of golden().files.F32.distributions) {
+      const logprobs = await logprobsAfter(backend, ids);
+      const actual = top20_f64.map(([id]) => logprobs[id] ?? NaN);
+      expectClose(
+        actual,
+        top20_f64.map(([, logprob]) => logprob),
+        { absolute: 1.5e-5 }, // golden values have 5 decimals
+      );
+    }
+  });
+
+  test("writes the story that llama.cpp writes, to the last of 256 greedy ids", async () => {
+    const { prompt_ids, ids } = golden().files.F32.greedy[0]!; // eight prompts
+    expect(await greedy(await loadStories(), prompt_ids, ids.length)).toEqual(ids);
+  });
+
+  test("takes both end ids from generation_config.json", () => {
+    const { endTokenIds } = readModelConfig(
+      readFolderJson(folder, "config.json"),
+      readFolderJson(folder, "generation_config.json"),
+    );
+    expect(endTokenIds).toEqual([2, 1]);
+  });
+});

@@ -6,11 +6,11 @@ import { tokenizerOnlyPlugin, wgslPlugin } from "./scripts/vite-plugins.ts";
 const underTest = process.env["VITEST"] !== undefined;
 const chromium = underTest ? await findChromium() : undefined;
 
-/** What every vitest project shares: the same transforms as the build, in Node too (packages are not left to Node). */
+/** What every vitest project shares: the same plugins as the build, in Node too. */
 const project = { extends: true as const };
 const node = {
   environment: "node" as const,
-  server: { deps: { inline: [/@xenova\/transformers/, /@huggingface\/jinja/] } },
+  server: { deps: { inline: [/@xenova\/transformers/] } },
 };
 const inChromium = {
   enabled: true,
@@ -25,8 +25,6 @@ const inChromium = {
 export default defineConfig({
   base: "./",
   plugins: [wgslPlugin(), tokenizerOnlyPlugin()],
-  // One template engine in the bundle: the tokenizers ask for an older one, which they would only use for chat templates.
-  resolve: { dedupe: ["@huggingface/jinja"] },
   optimizeDeps: { exclude: ["@xenova/transformers"], include: ["@huggingface/jinja"] },
   worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin()] },
   test: {

@@ -14,14 +14,13 @@ const inRoot = (path) => join(root, path);
 
 /** A library build on top of vite.config.ts; names in dist-lib carry no hash where other programs use them. */
 async function buildLibrary(input, { external = [], oneFile = false, alias = [] } = {}) {
+  const chunks = oneFile ? { codeSplitting: false } : { chunkFileNames: "chunks/[name]-[hash].js" };
   const { output } = await build({
     root,
     logLevel: "warn",
     publicDir: false,
     resolve: { alias },
-    worker: {
-      rolldownOptions: { output: { entryFileNames: "[name].js", ...(oneFile ? { codeSplitting: false } : {}) } },
-    },
+    worker: { rolldownOptions: { output: { entryFileNames: "[name].js", ...chunks } } },
     build: {
       outDir: "dist-lib",
       emptyOutDir: false,
@@ -32,9 +31,8 @@ async function buildLibrary(input, { external = [], oneFile = false, alias = [] 
         preserveEntrySignatures: "strict",
         output: {
           entryFileNames: "[name].js",
-          chunkFileNames: "chunks/[name]-[hash].js",
           assetFileNames: "[name][extname]",
-          ...(oneFile ? { codeSplitting: false } : {}),
+          ...chunks,
         },
       },
     },

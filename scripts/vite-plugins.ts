@@ -45,34 +45,35 @@ export function wgslPlugin(): Plugin {
 }
 
 const TOKENIZER_ENTRY = "@xenova/transformers/src/tokenizers.js";
-const OUTSIDE_TOKENIZERS = "\0wordloom:outside-tokenizers";
+const OUTSIDE_TOKENIZERS = "\0wordloom:outside-tokenizers:";
+
+/** The module tokenizers.js asks for → the names it imports from it. */
+const REPLACED = new Map([
+  ["./utils/hub.js", "getModelJSON"], // downloads
+  ["./utils/tensor.js", "Tensor"], // the ONNX runtime
+  ["@huggingface/jinja", "Template"], // chat templates; Wordloom renders them itself, with a newer version
+]);
 
 /**
- * Of `@xenova/transformers` only `src/tokenizers.js` is used, on JSON that is already in memory. Its two imports that
- * lead elsewhere (`utils/hub.js`: downloading; `utils/tensor.js`: the ONNX runtime) are replaced by names that throw
- * when used, so neither the runtime nor a file system reaches the bundle. Any other entry of the package is refused.
+ * Of `@xenova/transformers` only `src/tokenizers.js` is used, on JSON that is already in memory. Its imports that lead
+ * elsewhere are replaced by names that throw when used, so neither the ONNX runtime nor a file system reaches the bundle.
+ * Any other entry of the package is refused.
  */
 export function tokenizerOnlyPlugin(): Plugin {
   return {
     name: "wordloom:tokenizer-only",
     enforce: "pre",
     resolveId(source, importer) {
-      if (
-        /\/@xenova\/transformers\/src\/tokenizers\.js(\?|$)/.test(importer ?? "") &&
-        /\/utils\/(hub|tensor)\.js$/.test(source)
-      )
-        return OUTSIDE_TOKENIZERS;
+      if (/\/@xenova\/transformers\/src\/tokenizers\.js(\?|$)/.test(importer ?? "") && REPLACED.has(source))
+        return OUTSIDE_TOKENIZERS + source;
       if (source.startsWith("@xenova/transformers") && source !== TOKENIZER_ENTRY)
         throw new Error(`import ${TOKENIZER_ENTRY}, not ${source}: only the tokenizers of the package are used`);
       return undefined;
     },
     load(id) {
-      if (id !== OUTSIDE_TOKENIZERS) return undefined;
-      return [
-        'const refuse = (name) => { throw new Error(name + " is not part of Wordloom\'s use of these tokenizers"); };',
-        'export async function getModelJSON() { refuse("getModelJSON"); }',
-        'export class Tensor { constructor() { refuse("Tensor"); } }',
-      ].join("\n");
+      if (!id.startsWith(OUTSIDE_TOKENIZERS)) return undefined;
+      const name = REPLACED.get(id.slice(OUTSIDE_TOKENIZERS.length)) ?? "";
+      return `export function ${name}() { throw new Error("${name} of @xenova/transformers is left out of Wordloom"); }`;
     },
   };
 }

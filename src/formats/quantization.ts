@@ -12,10 +12,12 @@
  * Scales (q8, q4) are f16, two a word, the lower half first, in an array of their own: [rows, groups], the number of
  * groups in a row padded to an even one. A scale may be negative. Padding has quants of value 0 and scale 0.
  */
-import type { WeightDtype } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { F16_MAX, f16ToNumber, f32BitsToF16 } from "./floats";
 import { quantizeGroupQ4, quantizeGroupQ8 } from "./quantize-group";
+
+/** How a matrix is held; the same names as the `dtype` option, "auto" aside. */
+export type HeldDtype = "f32" | "f16" | "q8" | "q4";
 
 /** Weights that share a scale. */
 export const GROUP_SIZE = 32;
@@ -29,7 +31,7 @@ export interface RowLayout {
   scaleWordsPerRow: number;
 }
 
-export function rowLayout(dtype: WeightDtype, columns: number): RowLayout {
+export function rowLayout(dtype: HeldDtype, columns: number): RowLayout {
   if (dtype === "f32" || dtype === "f16") {
     const paddedColumns = roundUp(columns, 4);
     return { paddedColumns, wordsPerRow: dtype === "f32" ? paddedColumns : paddedColumns / 2, scaleWordsPerRow: 0 };
@@ -40,7 +42,7 @@ export function rowLayout(dtype: WeightDtype, columns: number): RowLayout {
 }
 
 /** Bytes of a whole matrix, scales included. */
-export function packedBytes(dtype: WeightDtype, rows: number, columns: number): number {
+export function packedBytes(dtype: HeldDtype, rows: number, columns: number): number {
   const { wordsPerRow, scaleWordsPerRow } = rowLayout(dtype, columns);
   return 4 * rows * (wordsPerRow + scaleWordsPerRow);
 }
@@ -58,7 +60,7 @@ export interface PackedRows {
  * @throws WordloomError file-invalid for NaN and infinities, option-invalid for a weight beyond what `dtype` can hold
  */
 export function packRows(
-  dtype: WeightDtype,
+  dtype: HeldDtype,
   values: Float32Array,
   rows: number,
   columns: number,
@@ -79,7 +81,7 @@ export function packRows(
   return { quants, scales };
 }
 
-function packFloats(dtype: WeightDtype, from: Float32Array, to: Uint32Array): void {
+function packFloats(dtype: HeldDtype, from: Float32Array, to: Uint32Array): void {
   // The row may begin anywhere in its buffer, but always at a whole f32.
   const bits = new Uint32Array(from.buffer, from.byteOffset, from.length);
   if (dtype === "f32") {
@@ -94,7 +96,7 @@ function packFloats(dtype: WeightDtype, from: Float32Array, to: Uint32Array): vo
 const group = new Float32Array(GROUP_SIZE);
 const groupQuants = new Int8Array(GROUP_SIZE);
 
-function packGroups(dtype: WeightDtype, from: Float32Array, to: Uint32Array, toScales: Uint32Array): void {
+function packGroups(dtype: HeldDtype, from: Float32Array, to: Uint32Array, toScales: Uint32Array): void {
   const quantize = dtype === "q8" ? quantizeGroupQ8 : quantizeGroupQ4;
   const wordsPerGroup = dtype === "q8" ? GROUP_SIZE / 4 : GROUP_SIZE / 8;
   const groups = Math.ceil(from.length / GROUP_SIZE);
@@ -127,14 +129,14 @@ function packGroups(dtype: WeightDtype, from: Float32Array, to: Uint32Array, toS
 }
 
 /** The largest magnitude that each dtype holds: an f32, an f16, or an f16 scale times the largest quant. */
-const LARGEST: Readonly<Record<WeightDtype, number>> = {
+const LARGEST: Readonly<Record<HeldDtype, number>> = {
   f32: 3.4028234663852886e38,
   f16: F16_MAX,
   q8: F16_MAX * 127,
   q4: F16_MAX * 7, // a scale may have either sign, so -8 is not always at hand
 };
 
-function checkRange(dtype: WeightDtype, row: Float32Array, index: number): void {
+function checkRange(dtype: HeldDtype, row: Float32Array, index: number): void {
   const largest = LARGEST[dtype];
   let inside = true;
   for (let i = 0; i < row.length; i++) {
@@ -156,7 +158,7 @@ function checkRange(dtype: WeightDtype, row: Float32Array, index: number): void 
  *
  * @returns [rows, columns] f32, without the padding
  */
-export function unpackRows(dtype: WeightDtype, packed: PackedRows, rows: number, columns: number): Float32Array {
+export function unpackRows(dtype: HeldDtype, packed: PackedRows, rows: number, columns: number): Float32Array {
   const { wordsPerRow, scaleWordsPerRow } = rowLayout(dtype, columns);
   const { quants, scales } = packed;
   const values = new Float32Array(rows * columns);

@@ -1,0 +1,179 @@
+/**
+ * From a checkpoint to a backend: weights stream through, converted to f32 on the way, and never pile up.
+ *
+ * All headers are read and checked first (checkpoint-plan). Then each file is read once, in file order, in pieces of
+ * whole rows. The exception is a transposed matrix, whose rows are spread over all of it: it is held whole, one at a time.
+ */
+import type { WeightSink } from "../backends/backend";
+import { WordloomError } from "../errors";
+import { decodeFloats, FLOAT_BYTES, firstNonFinite } from "../formats/floats";
+import type { DecoderSpec } from "../models/decoder-spec";
+import type { ModelFiles } from "../storage/model-files";
+import { ByteReader } from "./byte-reader";
+import { planCheckpoint, type PlannedFile, type PlannedTensor, type TensorUse } from "./checkpoint-plan";
+
+/** f32 bytes handed over at a time: one writeBuffer, measured fastest in Chrome. A longer row goes alone. */
+export const PIECE_BYTES = 4 * 1024 * 1024;
+
+/** f32 bytes written between two waits for the sink. */
+const DRAIN_BYTES = 4 * PIECE_BYTES;
+
+export interface WeightProgress {
+  file: string;
+  /** Over all files; from the first to the last needed tensor of each. */
+  loadedBytes: number;
+  totalBytes: number;
+}
+
+export interface LoadWeightsOptions {
+  files: ModelFiles;
+  spec: DecoderSpec;
+  sink: WeightSink;
+  /** Called at the start of each file and after each piece. */
+  onProgress?: ((progress: WeightProgress) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * @returns the bytes read, and the number of weights handed to the sink
+ * @throws WordloomError model-not-found, tensor-missing, tensor-mismatch, model-unsupported (dtype): before any weight;
+ *   file-invalid (also for NaN and infinite weights), network-failed, access-denied; `signal.reason` if it aborts
+ */
+export async function loadWeights({
+  files,
+  spec,
+  sink,
+  onProgress,
+  signal,
+}: LoadWeightsOptions): Promise<{ loadedBytes: number; parameterCount: number }> {
+  signal?.throwIfAborted();
+  const plan = await planCheckpoint(files, spec, signal);
+  const totalBytes = plan.reduce((sum, { start, end }) => sum + end - start, 0);
+  const loader = new Loader(sink);
+  let bytesBefore = 0;
+  for (const planned of plan) {
+    const { file, start, end } = planned;
+    const report = (position: number) =>
+      onProgress?.({ file: file.name, loadedBytes: bytesBefore + position - start, totalBytes });
+    report(start);
+    await loader.loadFile(planned, report, signal);
+    bytesBefore += end - start;
+  }
+  await sink.drained();
+  signal?.throwIfAborted();
+  return { loadedBytes: bytesBefore, parameterCount: loader.parameterCount };
+}
+
+/** Holds the buffers that all pieces of all files go through. */
+class Loader {
+  parameterCount = 0;
+  #bytes = new Uint8Array(0);
+  #values = new Float32Array(0);
+  /** Rows of a transposed matrix. */
+  #turned = new Float32Array(0);
+  #undrained = 0;
+
+  constructor(private readonly sink: WeightSink) {}
+
+  async loadFile(
+    { file, tensors, start, end }: PlannedFile,
+    report: (position: number) => void,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const stream = await file.stream({ start, end, ...(signal === undefined ? {} : { signal }) });
+    const reader = new ByteReader(stream, start, file.name);
+    try {
+      for (const tensor of tensors) {
+        await reader.skipTo(tensor.source.start);
+        const whole = tensor.uses.some(({ transpose }) => transpose);
+        const rowsAtOnce = whole ? tensor.rows : rowsPerPiece(tensor.columns);
+        for (let row = 0; row < tensor.rows; row += rowsAtOnce) {
+          const rows = Math.min(rowsAtOnce, tensor.rows - row);
+          const values = await this.#read(reader, tensor, row, rows);
+          for (const use of tensor.uses) await this.#hand(use, tensor, row, rows, values, signal);
+          signal?.throwIfAborted();
+          report(reader.position);
+        }
+      }
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /** The next `rows` rows; the result is overwritten by the next call. */
+  async #read(reader: ByteReader, tensor: PlannedTensor, row: number, rows: number): Promise<Float32Array> {
+    const count = rows * tensor.columns;
+    const byteCount = count * FLOAT_BYTES[tensor.dtype];
+    if (this.#bytes.length < byteCount) this.#bytes = new Uint8Array(byteCount);
+    if (this.#values.length < count) this.#values = new Float32Array(count);
+    const bytes = this.#bytes.subarray(0, byteCount);
+    await reader.readInto(bytes);
+    const values = this.#values.subarray(0, count);
+    decodeFloats(tensor.dtype, bytes, values, count);
+    const bad = firstNonFinite(values);
+    if (bad >= 0) {
+      const place = `[${row + Math.floor(bad / tensor.columns)}, ${bad % tensor.columns}]`;
+      const message = `${tensor.source.name}${place} is ${values[bad]}; weights must be finite`;
+      throw new WordloomError("file-invalid", message);
+    }
+    return values;
+  }
+
+  /** Writes what rows `row` … `row + rows` of the checkpoint's tensor hold of a decoder tensor. */
+  async #hand(
+    use: TensorUse,
+    tensor: PlannedTensor,
+    row: number,
+    rows: number,
+    values: Float32Array,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    if (use.transpose) return this.#handTransposed(use, tensor, values, signal);
+    if (tensor.source.shape.length === 1) {
+      return this.#write(use.name, 0, values.subarray(use.first, use.first + use.columns), signal);
+    }
+    const from = Math.max(row, use.first);
+    const to = Math.min(row + rows, use.first + use.rows);
+    const step = rowsPerPiece(use.columns);
+    for (let at = from; at < to; at += step) {
+      const until = Math.min(to, at + step);
+      const part = values.subarray((at - row) * use.columns, (until - row) * use.columns);
+      await this.#write(use.name, at - use.first, part, signal);
+    }
+  }
+
+  /** `values` is the whole matrix [use.columns, tensor.columns]; its columns are the rows that are wanted. */
+  async #handTransposed(
+    use: TensorUse,
+    tensor: PlannedTensor,
+    values: Float32Array,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const step = rowsPerPiece(use.columns);
+    for (let at = 0; at < use.rows; at += step) {
+      const rows = Math.min(step, use.rows - at);
+      if (this.#turned.length < rows * use.columns) this.#turned = new Float32Array(rows * use.columns);
+      const turned = this.#turned.subarray(0, rows * use.columns);
+      // Down the file's rows outside, so that it is read in order.
+      for (let column = 0; column < use.columns; column++) {
+        const from = column * tensor.columns + use.first + at;
+        for (let r = 0; r < rows; r++) turned[r * use.columns + column] = values[from + r] as number; // inside by the plan
+      }
+      await this.#write(use.name, at, turned, signal);
+    }
+  }
+
+  async #write(name: string, firstRow: number, values: Float32Array, signal: AbortSignal | undefined): Promise<void> {
+    this.sink.write(name, firstRow, values);
+    this.parameterCount += values.length;
+    this.#undrained += values.byteLength;
+    if (this.#undrained < DRAIN_BYTES) return;
+    this.#undrained = 0;
+    await this.sink.drained();
+    signal?.throwIfAborted();
+  }
+}
+
+function rowsPerPiece(columns: number): number {
+  return Math.max(1, Math.floor(PIECE_BYTES / (4 * columns)));
+}

@@ -1,0 +1,138 @@
+/** One answer while it is being written. */
+import type { Chunk } from "../engine/answer-stream";
+import type { GenerationEnd } from "../engine/engine";
+import { WordloomError } from "../errors";
+
+/**
+ * Starts the engine's work.
+ *
+ * @throws WordloomError for input or options that are refused
+ */
+type StartAnswer = (
+  onChunk: (chunk: Chunk) => void,
+  signal: AbortSignal,
+) => { seed: number; end: Promise<GenerationEnd> };
+
+/**
+ * Read it by one `for await` loop, by `text()`, or both; chunks wait until they are read. Leaving the loop early stops
+ * the answer. After an abort, iteration and `text()` reject with the signal's reason, and `end` resolves with "abort".
+ */
+export class GenerationRun implements AsyncIterable<Chunk> {
+  /** Resolves when the engine has ended this answer; rejects with a WordloomError if it fails. Never unhandled. */
+  readonly end: Promise<GenerationEnd>;
+
+  readonly #abort = new AbortController();
+  readonly #written: Promise<void>;
+  #text = "";
+  #unread: Chunk[] = [];
+  /** How the chunks end; undefined while there may be more. */
+  #outcome: { kind: "ended" } | { kind: "failed"; reason: unknown } | undefined;
+  #isIterated = false;
+  /** Wakes the loop that waits for a chunk or the outcome. */
+  #wake: (() => void) | undefined;
+
+  constructor(signal: AbortSignal | undefined, start: StartAnswer) {
+    const stop = () => this.#stop(signal?.reason);
+    // What is no signal is refused by name in `start`.
+    const listens = signal instanceof AbortSignal;
+    if (listens && signal.aborted) stop();
+    else if (listens) signal.addEventListener("abort", stop, { once: true });
+
+    this.end = this.#answer(start).finally(() => {
+      if (listens) signal.removeEventListener("abort", stop);
+    });
+    this.#written = new Promise((resolve, reject) => {
+      this.#abort.signal.addEventListener("abort", () => reject(this.#abort.signal.reason as Error), { once: true });
+      if (this.#abort.signal.aborted) reject(this.#abort.signal.reason as Error);
+      this.end.then(() => resolve(), reject);
+    });
+    // Someone who reads neither of them has not forgotten anything.
+    this.end.catch(() => {});
+    this.#written.catch(() => {});
+  }
+
+  /** The whole text, also if it is iterated at the same time. */
+  text(): Promise<string> {
+    const text = this.#written.then(() => this.#text);
+    text.catch(() => {});
+    return text;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Chunk, undefined> {
+    if (this.#isIterated) {
+      throw new WordloomError("option-invalid", "this answer is already being read by a loop; it can be read once", {
+        remedy: "Use text() beside the loop, or call generate again.",
+      });
+    }
+    this.#isIterated = true;
+    return {
+      next: () => this.#next(),
+      return: async () => {
+        this.#stop(new DOMException("the loop over this answer was left", "AbortError"));
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  async #next(): Promise<IteratorResult<Chunk, undefined>> {
+    for (;;) {
+      const chunk = this.#unread.shift();
+      if (chunk) return { done: false, value: chunk };
+      if (this.#outcome?.kind === "failed") throw this.#outcome.reason;
+      if (this.#outcome) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  async #answer(start: StartAnswer): Promise<GenerationEnd> {
+    let seed: number | undefined;
+    try {
+      const answer = start((chunk) => this.#add(chunk), this.#abort.signal);
+      seed = answer.seed;
+      const end = await answer.end;
+      this.#finish({ kind: "ended" });
+      // An abort that came after the engine's last token is still the caller's: what was promised of one holds.
+      return this.#abort.signal.aborted ? { ...end, finishReason: "abort" } : end;
+    } catch (error) {
+      const reason = WordloomError.from(error);
+      this.#finish({ kind: "failed", reason });
+      if (this.#abort.signal.aborted && seed !== undefined) return abortedEnd(seed);
+      throw reason;
+    }
+  }
+
+  #add(chunk: Chunk): void {
+    if (this.#outcome) return; // a run that was stopped says nothing more
+    this.#text += chunk.text;
+    this.#unread.push(chunk);
+    this.#wakeUp();
+  }
+
+  /** At once for whoever reads; the engine follows within a few steps, and `end` with it. */
+  #stop(reason: unknown): void {
+    if (this.#outcome) return; // it had ended; what is unread can still be read
+    this.#unread = [];
+    this.#finish({ kind: "failed", reason });
+    this.#abort.abort(reason);
+  }
+
+  #finish(outcome: { kind: "ended" } | { kind: "failed"; reason: unknown }): void {
+    this.#outcome ??= outcome;
+    this.#wakeUp();
+  }
+
+  #wakeUp(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+}
+
+/** Of an answer that failed (the generator was disposed of, say) after it had been aborted. */
+function abortedEnd(seed: number): GenerationEnd {
+  return {
+    finishReason: "abort",
+    seed,
+    usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+    timings: { prefillMs: 0, firstTokenMs: 0, decodeMs: 0, prefillTokensPerSecond: 0, decodeTokensPerSecond: 0 },
+  };
+}

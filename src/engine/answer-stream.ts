@@ -1,0 +1,86 @@
+/** Sampled ids → chunks for the reader: text and its tokens, nothing that may still become a stop string. */
+import type { StepResult } from "../backends/backend";
+import { TextStream } from "../tokenizer/text-stream";
+import type { Tokenizer } from "../tokenizer/tokenizer";
+
+export interface AnswerToken {
+  id: number;
+  /** The whole characters that this token completes; may be empty for a piece of one. */
+  text: string;
+  /** Exactly this token's bytes. */
+  bytes: Uint8Array;
+  /** Natural log of the model's own probability of the token (temperature 1, before any processor). */
+  logprob: number;
+  /** With `topLogprobs`: the likeliest tokens in its place, likeliest first. */
+  top?: { id: number; text: string; logprob: number }[];
+}
+
+export interface Chunk {
+  text: string;
+  tokens: AnswerToken[];
+}
+
+/**
+ * A token is passed on once its text has been: as long as it may belong to a stop string, both are kept back.
+ * A token that reaches into a stop string is not passed on at all; the text before the stop string is.
+ */
+export class AnswerStream {
+  readonly #tokenizer: Tokenizer;
+  readonly #text: TextStream;
+  readonly #wantsTop: boolean;
+  /** Tokens kept back, with the length of all text up to and including theirs. */
+  #held: { token: AnswerToken; textEnd: number }[] = [];
+  #textLength = 0;
+  #releasedLength = 0;
+  #releasedTokens = 0;
+  #stopped = false;
+
+  /** @param options.continues the answer goes on with a prompt that has a text */
+  constructor(tokenizer: Tokenizer, options: { stop: readonly string[]; wantsTop: boolean; continues: boolean }) {
+    const { stop, wantsTop, continues } = options;
+    this.#tokenizer = tokenizer;
+    this.#text = new TextStream(tokenizer, stop, { continues });
+    this.#wantsTop = wantsTop;
+  }
+
+  /**
+   * @returns the chunk this token sets free, if any; and, if a stop string is complete, how many of the answer's
+   *   tokens lie wholly before it
+   */
+  push(result: StepResult): { chunk: Chunk | undefined; keptTokens: number | undefined } {
+    const { text, token, stopped } = this.#text.push(result.id);
+    const top = this.#wantsTop ? { top: result.top.map((one) => ({ ...one, text: this.#textOf(one.id) })) } : {};
+    this.#textLength += token.text.length;
+    this.#held.push({ token: { ...token, logprob: result.logprob, ...top }, textEnd: this.#textLength });
+    this.#releasedLength += text.length;
+    const count = stopped ? Math.max(0, stopped.keptTokens - this.#releasedTokens) : this.#releasable();
+    const chunk = this.#chunk(text, count);
+    this.#stopped = stopped !== undefined;
+    return { chunk, keptTokens: stopped?.keptTokens };
+  }
+
+  /** What is left when the answer ends: a piece of a character becomes U+FFFD. Nothing after a stop string. */
+  finish(): Chunk | undefined {
+    if (this.#stopped) return undefined;
+    return this.#chunk(this.#text.flush(), this.#held.length);
+  }
+
+  /** Held tokens up to the last one that ends within the released text, and on a whole character. */
+  #releasable(): number {
+    return (
+      this.#held.findLastIndex(
+        ({ token, textEnd }) => textEnd <= this.#releasedLength && (token.text !== "" || token.bytes.length === 0),
+      ) + 1
+    );
+  }
+
+  #chunk(text: string, tokenCount: number): Chunk | undefined {
+    const tokens = this.#held.splice(0, tokenCount).map(({ token }) => token);
+    this.#releasedTokens += tokens.length;
+    return text === "" && tokens.length === 0 ? undefined : { text, tokens };
+  }
+
+  #textOf(id: number): string {
+    return new TextDecoder().decode(this.#tokenizer.bytesOf(id, false));
+  }
+}

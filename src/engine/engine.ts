@@ -1,0 +1,258 @@
+/**
+ * A loaded model that answers: tokenizer, loop and text stream around one backend. The worker's host drives it, or the
+ * caller's own thread; `worker/client` gives the same interface for an engine that is elsewhere.
+ */
+import type { Backend, BackendFacts, SamplingSettings } from "../backends/backend";
+import { WordloomError } from "../errors";
+import type { SuggestedSampling } from "../models/registry";
+import { TextStream } from "../tokenizer/text-stream";
+import type { ChatMessage, Tokenizer } from "../tokenizer/tokenizer";
+import { AnswerStream, type Chunk } from "./answer-stream";
+import { Scheduler, type RunOutcome, type SchedulerOptions } from "./scheduler";
+import type { FinishReason } from "./stopping";
+
+/** What to continue: text (as it is), ids (exactly these), messages (through the chat template). */
+export type TaggedInput =
+  | { kind: "text"; text: string }
+  | { kind: "ids"; ids: Uint32Array }
+  | { kind: "chat"; messages: readonly ChatMessage[] };
+
+/** Checked options of one answer; like everything in a request, they can be posted to a worker. */
+export interface AnswerSettings {
+  sampling: SamplingSettings;
+  /** The seed that `sampling.seed` holds in halves. */
+  seed: number;
+  maxNewTokens: number;
+  /** None of them empty. */
+  stop: readonly string[];
+  ignoreEos: boolean;
+  reusePrefix: boolean;
+}
+
+export interface GenerateRequest extends AnswerSettings {
+  input: TaggedInput;
+}
+
+export interface GenerationEnd {
+  /** stop: an end token or a stop string; length: maxNewTokens, or the context is full; abort: the caller. */
+  finishReason: FinishReason;
+  seed: number;
+  usage: {
+    promptTokens: number;
+    /** Prompt tokens that the KV cache held already. */
+    cachedTokens: number;
+    /** Tokens of the answer, those of a stop string included; an end token is not counted. */
+    completionTokens: number;
+  };
+  timings: {
+    /** From its turn until the first token. */
+    prefillMs: number;
+    /** From asking (waiting for its turn included) until the first token; 0 if none came. */
+    firstTokenMs: number;
+    /** From the first token until the last. */
+    decodeMs: number;
+    /** Of the prompt tokens that were not cached; 0 if none came. */
+    prefillTokensPerSecond: number;
+    /** After the first token; 0 where there is no second one. */
+    decodeTokensPerSecond: number;
+  };
+}
+
+export interface ScoredToken {
+  id: number;
+  text: string;
+  /** Natural log of the model's probability of this token after those before it; null for the first one. */
+  logprob: number | null;
+}
+
+export interface Score {
+  tokens: ScoredToken[];
+  /** Sum over the tokens that have one. */
+  logprob: number;
+  /** exp(-mean logprob); NaN for a single token, where nothing was predicted. */
+  perplexity: number;
+}
+
+export interface EngineInfo extends BackendFacts {
+  modelType: string;
+  /** Whether the engine runs in a worker of its own. */
+  worker: boolean;
+  layerCount: number;
+  vocabSize: number;
+  parameterCount: number;
+  /** From the model's generation_config.json; never applied by itself. Empty where it suggests none. */
+  suggestedSampling: SuggestedSampling;
+  /** Why it is as it is, in words: this backend, and the thread. `reason` says it of the dtypes. */
+  backendReason: string;
+  workerReason: string;
+}
+
+/**
+ * One model. Calls may overlap: answers and scores wait their turn, in the order of asking. An abort is not an error
+ * here: `generate` resolves with finishReason "abort", `score` with undefined.
+ */
+export interface Engine {
+  readonly info: EngineInfo;
+  /**
+   * @throws WordloomError prompt-too-long, option-invalid (no tokens), template-*, kernel-failed, device-lost, disposed,
+   *   worker-failed
+   */
+  generate(request: GenerateRequest, onChunk: (chunk: Chunk) => void, signal: AbortSignal): Promise<GenerationEnd>;
+  score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined>;
+  tokenize(text: string, options: { addSpecialTokens: boolean }): Promise<number[]>;
+  detokenize(ids: Uint32Array): Promise<string>;
+  /** Refuses what is pending with `disposed` and frees everything; twice is once. */
+  dispose(): Promise<void>;
+}
+
+export interface EngineParts {
+  backend: Backend;
+  tokenizer: Tokenizer;
+  endTokenIds: readonly number[];
+  info: EngineInfo;
+  scheduler: SchedulerOptions;
+}
+
+/** The engine on this thread. */
+export class LocalEngine implements Engine {
+  readonly info: EngineInfo;
+  readonly #tokenizer: Tokenizer;
+  readonly #endTokenIds: readonly number[];
+  readonly #scheduler: Scheduler;
+  #disposing: Promise<void> | undefined;
+  #intake: Promise<unknown> = Promise.resolve();
+
+  constructor({ backend, tokenizer, endTokenIds, info, scheduler }: EngineParts) {
+    this.info = info;
+    this.#tokenizer = tokenizer;
+    this.#endTokenIds = endTokenIds;
+    this.#scheduler = new Scheduler(backend, scheduler);
+  }
+
+  async generate(
+    request: GenerateRequest,
+    onChunk: (chunk: Chunk) => void,
+    signal: AbortSignal,
+  ): Promise<GenerationEnd> {
+    const promptTokens = await this.#tokensOf(request.input);
+    const answer = new AnswerStream(this.#tokenizer, {
+      stop: request.stop,
+      wantsTop: request.sampling.topLogprobs > 0,
+      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's.
+      continues: promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
+    });
+    const outcome = await this.#scheduler.generate(
+      {
+        promptTokens,
+        sampling: request.sampling,
+        endTokenIds: request.ignoreEos ? [] : this.#endTokenIds,
+        maxNewTokens: request.maxNewTokens,
+        reusePrefix: request.reusePrefix,
+      },
+      (result) => {
+        const { chunk, keptTokens } = answer.push(result);
+        if (chunk) onChunk(chunk);
+        return keptTokens;
+      },
+      signal,
+    );
+    if (outcome.finishReason !== "abort") {
+      const rest = answer.finish();
+      if (rest) onChunk(rest);
+    }
+    return generationEnd(outcome, promptTokens.length, request.seed);
+  }
+
+  async score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined> {
+    const ids = await this.#tokensOf(input);
+    const logprobs = await this.#scheduler.score(ids, signal);
+    if (!logprobs) return undefined;
+    const texts = this.#textsOf(ids);
+    const logprob = logprobs.reduce((sum, one) => sum + one, 0);
+    return {
+      tokens: Array.from(ids, (id, at) => ({ id, text: texts[at] ?? "", logprob: logprobs[at - 1] ?? null })),
+      logprob,
+      perplexity: Math.exp(-logprob / logprobs.length),
+    };
+  }
+
+  async tokenize(text: string, options: { addSpecialTokens: boolean }): Promise<number[]> {
+    this.#assertAlive();
+    return Array.from(this.#tokenizer.encode(text, options));
+  }
+
+  async detokenize(ids: Uint32Array): Promise<string> {
+    this.#assertAlive();
+    return this.#tokenizer.decode(ids);
+  }
+
+  dispose(): Promise<void> {
+    this.#disposing ??= this.#scheduler.dispose();
+    return this.#disposing;
+  }
+
+  /** In the order of asking, though a chat template takes longer than plain text. */
+  #tokensOf(input: TaggedInput): Promise<Uint32Array> {
+    const tokens = this.#intake.then(() => this.#encode(input));
+    this.#intake = tokens.catch(() => undefined); // the one who asked hears of it
+    return tokens;
+  }
+
+  async #encode(input: TaggedInput): Promise<Uint32Array> {
+    this.#assertAlive();
+    const tokens =
+      input.kind === "text"
+        ? this.#tokenizer.encode(input.text, { addSpecialTokens: true })
+        : input.kind === "chat"
+          ? await this.#tokenizer.encodeChat(input.messages)
+          : input.ids;
+    const { contextLength } = this.info;
+    if (tokens.length === 0) {
+      throw new WordloomError("option-invalid", "the input gives no tokens, and this model adds none of its own", {
+        remedy: "Give at least one character or token id.",
+      });
+    }
+    if (tokens.length > contextLength) {
+      throw new WordloomError(
+        "prompt-too-long",
+        `the prompt has ${tokens.length} tokens; the context holds ${contextLength}`,
+      );
+    }
+    return tokens;
+  }
+
+  /** Each token's part of the text; a piece of a character at the very end is given to the last token. */
+  #textsOf(ids: Uint32Array): string[] {
+    const stream = new TextStream(this.#tokenizer, []);
+    const texts = Array.from(ids, (id) => stream.push(id).token.text);
+    const rest = stream.flush();
+    if (rest !== "") texts.push((texts.pop() ?? "") + rest);
+    return texts;
+  }
+
+  #assertAlive(): void {
+    if (this.#disposing) throw new WordloomError("disposed", "this generator was disposed of");
+  }
+}
+
+/** The usage and timings of one answer; also of one that never ran. */
+export function generationEnd(outcome: RunOutcome, promptTokens: number, seed: number): GenerationEnd {
+  const { finishReason, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } = outcome;
+  const prefilled = firstTokenMs === 0 ? 0 : promptTokens - cachedTokens;
+  return {
+    finishReason,
+    seed,
+    usage: { promptTokens, cachedTokens, completionTokens },
+    timings: {
+      prefillMs,
+      firstTokenMs,
+      decodeMs,
+      prefillTokensPerSecond: perSecond(prefilled, prefillMs),
+      decodeTokensPerSecond: perSecond(outcome.decodedTokens, decodeMs),
+    },
+  };
+}
+
+function perSecond(count: number, elapsedMs: number): number {
+  return elapsedMs > 0 ? (count * 1000) / elapsedMs : 0;
+}

@@ -1,0 +1,297 @@
+/**
+ * The token-by-token loop: prefills what the KV cache does not hold yet, then decodes with steps in flight.
+ *
+ * Nothing is made per token here and nothing waits but for the oldest step; the token of a step feeds the next one
+ * inside the backend. Text is unknown here: `accept` looks at each token and says when a stop string is complete.
+ */
+import type { Backend, SamplingSettings, StepResult } from "../backends/backend";
+import { WordloomError } from "../errors";
+import { prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
+import { placeOf, type FinishReason } from "./stopping";
+import { TurnQueue } from "./turn-queue";
+
+export interface RunRequest {
+  /** At least one; no more than the context holds. */
+  promptTokens: Uint32Array;
+  sampling: SamplingSettings;
+  endTokenIds: readonly number[];
+  maxNewTokens: number;
+  reusePrefix: boolean;
+}
+
+export interface RunOutcome {
+  finishReason: FinishReason;
+  /** Prompt tokens whose keys and values were there already. */
+  cachedTokens: number;
+  /** Tokens handed to `accept`: all of the answer, those of a stop string included, the end token not. */
+  completionTokens: number;
+  /** From its turn until the first token; without one (a stop in between), until the stop. */
+  prefillMs: number;
+  /** From asking (the wait in the queue included) until the first token; 0 if none came. */
+  firstTokenMs: number;
+  /** From the first token until the last. */
+  decodeMs: number;
+  /** Tokens that steps gave after the first one, the end token included. */
+  decodedTokens: number;
+}
+
+/** Depth and sizes of the loop. For tests and measurements: the answers do not depend on them. */
+export interface SchedulerOptions {
+  /** Steps in flight besides the one that is awaited; default: the backend's. */
+  runAhead?: number;
+  /** Prompt tokens run at once; default and limit: the backend's maxPrefillTokens. */
+  prefillChunk?: number;
+}
+
+/** Longest time in which nothing else on this thread (a message, a repaint) gets its turn, beyond one step. */
+const LONGEST_SILENCE_MS = 15;
+
+export class Scheduler {
+  readonly #backend: Backend;
+  readonly #runAhead: number;
+  readonly #prefillChunk: number;
+  readonly #turns = new TurnQueue();
+  /** What the KV cache holds. */
+  #cached: Uint32Array = new Uint32Array(0);
+  /** Set for good by a lost device or by `dispose`. */
+  #failure: WordloomError | undefined;
+  /** Rejects the one wait that is going on. */
+  #interrupt: ((error: WordloomError) => void) | undefined;
+  #lastPauseMs = 0;
+
+  constructor(backend: Backend, options: SchedulerOptions = {}) {
+    this.#backend = backend;
+    this.#runAhead = options.runAhead ?? backend.runAhead;
+    this.#prefillChunk = Math.min(options.prefillChunk ?? Infinity, backend.maxPrefillTokens);
+    void backend.lost.then((reason) => {
+      this.#fail(new WordloomError("device-lost", `the GPU device was lost: ${reason.message}`, { cause: reason }));
+    });
+  }
+
+  /**
+   * One answer. Waits its turn; ends within runAhead + 1 steps of an abort.
+   *
+   * @param accept is given each token of the answer in order; a number returned means that a stop string is complete,
+   *   and how many of the answer's tokens lie wholly before it
+   * @throws WordloomError kernel-failed, device-lost, disposed
+   */
+  generate(
+    request: RunRequest,
+    accept: (result: StepResult) => number | undefined,
+    signal: AbortSignal,
+  ): Promise<RunOutcome> {
+    const askedMs = performance.now();
+    return this.#turns.run(
+      () => this.#generate(request, accept, signal, askedMs),
+      signal,
+      () => ({ ...NOTHING_RUN }),
+    );
+  }
+
+  /**
+   * The model's own log-probability of each token after those before it.
+   *
+   * @param tokens at least one; no more than the context holds
+   * @returns [tokens.length - 1], for tokens[1] …; undefined if it was stopped
+   */
+  score(tokens: Uint32Array, signal: AbortSignal): Promise<Float32Array | undefined> {
+    return this.#turns.run(
+      () => this.#score(tokens, signal),
+      signal,
+      () => undefined,
+    );
+  }
+
+  /** Refuses everything pending and later with `disposed`, and frees the backend. */
+  async dispose(): Promise<void> {
+    this.#fail(new WordloomError("disposed", "this generator was disposed of"));
+    await this.#backend.dispose();
+  }
+
+  async #generate(
+    request: RunRequest,
+    accept: (result: StepResult) => number | undefined,
+    signal: AbortSignal,
+    askedMs: number,
+  ): Promise<RunOutcome> {
+    if (this.#failure) throw this.#failure; // it came between this run's turn and its start
+    const { promptTokens, endTokenIds } = request;
+    const startMs = performance.now();
+    const reused = reusablePrefix(this.#cached, promptTokens, request.reusePrefix);
+    // From here on the rest of the cache is written over, so it counts as gone until the run has ended well.
+    this.#cached = new Uint32Array(0);
+    this.#backend.begin({
+      sampling: request.sampling,
+      promptTokens,
+      endTokenIds,
+      maxNewTokens: request.maxNewTokens,
+    });
+
+    const submissions = this.#submissions(request, reused);
+    const flight: Flight[] = [];
+    const sampled: number[] = [];
+    let filled = reused;
+    let accepted = 0;
+    let kept: number | undefined;
+    let finishReason: FinishReason | undefined;
+    let firstTokenMs: number | undefined;
+    let lastTokenMs: number | undefined;
+    try {
+      for (;;) {
+        while (!finishReason && !signal.aborted && flight.length <= this.#runAhead) {
+          const submitted = submissions.next();
+          if (submitted.done) break;
+          flight.push(submitted.value);
+        }
+        const oldest = flight.shift();
+        if (!oldest) break;
+        const result = await this.#settled(oldest.result);
+        filled = Math.max(filled, oldest.filled);
+        if (result && result.count > sampled.length) {
+          if (result.invalid) {
+            throw new WordloomError(
+              "kernel-failed",
+              `the logits of token ${result.count} of the answer are not numbers`,
+            );
+          }
+          sampled.push(result.id);
+          if (!finishReason && !signal.aborted) {
+            lastTokenMs = performance.now();
+            firstTokenMs ??= lastTokenMs;
+            const place = placeOf(result, endTokenIds);
+            if (place === "end") finishReason = "stop";
+            else {
+              accepted++;
+              kept = accept(result);
+              if (kept !== undefined) finishReason = "stop";
+              else if (place === "last") finishReason = "length";
+            }
+          }
+        }
+        await this.#pause();
+      }
+    } catch (error) {
+      // The next run may only begin when nothing is in flight; what those steps give is of no more use.
+      if (!this.#failure) await this.#settled(Promise.allSettled(flight.map((one) => one.result)));
+      throw this.#failure ?? error;
+    }
+    finishReason ??= signal.aborted ? "abort" : "length";
+    this.#cached = tokensInCache(promptTokens, filled, sampled, kept ?? sampled.length);
+
+    const endMs = performance.now();
+    return {
+      finishReason,
+      cachedTokens: reused,
+      completionTokens: accepted,
+      prefillMs: (firstTokenMs ?? endMs) - startMs,
+      firstTokenMs: firstTokenMs === undefined ? 0 : firstTokenMs - askedMs,
+      decodeMs: (lastTokenMs ?? endMs) - (firstTokenMs ?? endMs),
+      decodedTokens: Math.max(0, accepted + (finishReason === "stop" && kept === undefined ? 1 : 0) - 1),
+    };
+  }
+
+  /** Everything a run submits, in order: the prompt's chunks, then as many steps as may give a token. */
+  *#submissions({ promptTokens, maxNewTokens }: RunRequest, start: number): Generator<Flight, void> {
+    for (const chunk of prefillChunks(start, promptTokens.length, this.#prefillChunk)) {
+      const tokens = promptTokens.subarray(chunk.start, chunk.end);
+      const result =
+        chunk.end === promptTokens.length
+          ? this.#backend.prefill(tokens, chunk.start, true)
+          : this.#backend.prefill(tokens, chunk.start, false).then(() => undefined);
+      yield inFlight(result, chunk.end);
+    }
+    for (let token = 2; token <= maxNewTokens; token++) yield inFlight(this.#backend.step(), promptTokens.length);
+  }
+
+  async #score(tokens: Uint32Array, signal: AbortSignal): Promise<Float32Array | undefined> {
+    const logprobs = new Float32Array(tokens.length - 1);
+    this.#cached = new Uint32Array(0);
+    this.#backend.begin({ sampling: GREEDY, promptTokens: tokens, endTokenIds: [], maxNewTokens: 1 });
+    // One chunk at a time: with several of them in flight an abort would have to wait for long ones.
+    for (const { start, end } of prefillChunks(0, tokens.length - 1, this.#prefillChunk)) {
+      if (signal.aborted) return undefined;
+      const chunk = tokens.subarray(start, end);
+      logprobs.set(await this.#settled(this.#backend.score(chunk, start, tokens.subarray(start + 1, end + 1))), start);
+      this.#cached = tokens.slice(0, end);
+      await this.#pause();
+    }
+    if (logprobs.some((logprob) => Number.isNaN(logprob))) {
+      this.#cached = new Uint32Array(0);
+      throw new WordloomError("kernel-failed", "the logits of this text are not numbers");
+    }
+    return logprobs;
+  }
+
+  /** `result`, or the failure of the whole scheduler, whichever comes first. */
+  #settled<T>(result: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) {
+        reject(this.#failure);
+        return;
+      }
+      this.#interrupt = reject;
+      // A lost device may show first as a step that fails: then the loss is what there is to say.
+      result.then(resolve, (error: unknown) => reject(this.#failure ?? WordloomError.from(error)));
+    });
+  }
+
+  #fail(failure: WordloomError): void {
+    if (this.#failure) return; // the first reason stays: a device that is lost by disposing of it is no news
+    this.#failure = failure;
+    this.#turns.close(failure);
+    this.#interrupt?.(failure);
+  }
+
+  /** Lets the thread's other tasks run now and then: a backend that computes at once never gives way by itself. */
+  async #pause(): Promise<void> {
+    if (performance.now() - this.#lastPauseMs < LONGEST_SILENCE_MS) return;
+    await nextTask();
+    this.#lastPauseMs = performance.now();
+  }
+}
+
+/** A submitted chunk or step, and how many prompt positions are filled once it is through. */
+interface Flight {
+  result: Promise<StepResult | undefined>;
+  filled: number;
+}
+
+function inFlight(result: Promise<StepResult | undefined>, filled: number): Flight {
+  result.catch(() => {}); // it is awaited later, in its turn; until then its failure is not unhandled
+  return { result, filled };
+}
+
+const NOTHING_RUN: RunOutcome = {
+  finishReason: "abort",
+  cachedTokens: 0,
+  completionTokens: 0,
+  prefillMs: 0,
+  firstTokenMs: 0,
+  decodeMs: 0,
+  decodedTokens: 0,
+};
+
+const GREEDY: SamplingSettings = {
+  temperature: 0,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  logitBias: new Map(),
+  seed: [0, 0],
+  topLogprobs: 0,
+};
+
+/** A task of its own, so that messages and timers come in between; setTimeout alone would wait 4 ms in a page. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}

@@ -1,0 +1,101 @@
+/** The worker's side: one engine, driven by messages. A request belongs to its port and dies with it. */
+import type { Chunk } from "../engine/answer-stream";
+import type { Engine } from "../engine/engine";
+import type { LoadProgress, LoadRequest } from "../engine/load-model";
+import { WordloomError } from "../errors";
+import type { Answers, Ask, AskType, ClientMessage, HostMessage, Port } from "./messages";
+
+export type LoadEngine = (
+  request: LoadRequest,
+  options: { onProgress: (progress: LoadProgress) => void; signal: AbortSignal },
+) => Promise<Engine>;
+
+export class Host {
+  readonly #port: Port;
+  readonly #load: LoadEngine;
+  readonly #running = new Map<number, AbortController>();
+  #engine: Engine | undefined;
+
+  /** Greets at once; from then on answers each request. */
+  constructor(port: Port, load: LoadEngine) {
+    this.#port = port;
+    this.#load = load;
+    port.addEventListener("message", ({ data }) => {
+      const message = data as ClientMessage; // only the client posts to this port
+      if (message.kind === "abort") this.#running.get(message.id)?.abort();
+      else void this.#serve(message.id, message.ask);
+    });
+    this.#post({ kind: "hello", webgpu: typeof navigator !== "undefined" && "gpu" in navigator });
+  }
+
+  /** Stops everything; for when nobody is left at the other end of the port. */
+  async close(): Promise<void> {
+    for (const controller of this.#running.values()) controller.abort();
+    await this.#engine?.dispose();
+  }
+
+  async #serve(id: number, ask: Ask): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    try {
+      const value = await this.#answer(id, ask, controller.signal);
+      this.#post({ kind: "done", id, value });
+    } catch (error) {
+      this.#post({ kind: "failed", id, error: WordloomError.from(error).toPlain() });
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #answer(id: number, ask: Ask, signal: AbortSignal): Promise<Answers[AskType]> {
+    if (ask.type === "load") {
+      const onProgress = (progress: LoadProgress) => this.#post({ kind: "progress", id, progress });
+      this.#engine = await this.#load(ask.request, { onProgress, signal });
+      return this.#engine.info;
+    }
+    const engine = this.#engine;
+    if (!engine) throw new WordloomError("internal", `"${ask.type}" came before a model was loaded`);
+    switch (ask.type) {
+      case "generate": {
+        const batch = new ChunkBatch((chunks) => this.#post({ kind: "chunks", id, chunks }));
+        const end = await engine.generate(ask.request, (chunk) => batch.add(chunk), signal);
+        batch.flush(); // the end comes after all text
+        return end;
+      }
+      case "score":
+        return engine.score(ask.input, signal);
+      case "tokenize":
+        return engine.tokenize(ask.text, { addSpecialTokens: ask.addSpecialTokens });
+      case "detokenize":
+        return engine.detokenize(ask.ids);
+      case "dispose":
+        await engine.dispose();
+        return undefined;
+    }
+  }
+
+  #post(message: HostMessage): void {
+    this.#port.postMessage(message);
+  }
+}
+
+/** Chunks that come in one tick, as one message. */
+class ChunkBatch {
+  readonly #send: (chunks: Chunk[]) => void;
+  #chunks: Chunk[] = [];
+
+  constructor(send: (chunks: Chunk[]) => void) {
+    this.#send = send;
+  }
+
+  add(chunk: Chunk): void {
+    // A microtask, not a timer: a chunk on its own must not wait.
+    if (this.#chunks.push(chunk) === 1) queueMicrotask(() => this.flush());
+  }
+
+  flush(): void {
+    if (this.#chunks.length === 0) return;
+    this.#send(this.#chunks);
+    this.#chunks = [];
+  }
+}

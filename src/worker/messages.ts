@@ -1,0 +1,48 @@
+/** Everything that crosses the border between page and worker; the one place where a message gets a shape. */
+import type { Chunk } from "../engine/answer-stream";
+import type { EngineInfo, GenerateRequest, GenerationEnd, Score, TaggedInput } from "../engine/engine";
+import type { LoadProgress, LoadRequest } from "../engine/load-model";
+import type { PlainWordloomError } from "../errors";
+
+/** What a request asks; each is answered by exactly one `done` or `failed` of the same id. */
+export type Ask =
+  | { type: "load"; request: LoadRequest }
+  | { type: "generate"; request: GenerateRequest }
+  | { type: "score"; input: TaggedInput }
+  | { type: "tokenize"; text: string; addSpecialTokens: boolean }
+  | { type: "detokenize"; ids: Uint32Array }
+  | { type: "dispose" };
+
+/** The value that `done` brings for each. */
+export interface Answers {
+  load: EngineInfo;
+  generate: GenerationEnd;
+  score: Score | undefined;
+  tokenize: number[];
+  detokenize: string;
+  dispose: undefined;
+}
+
+export type AskType = Ask["type"];
+
+export type ClientMessage =
+  | { kind: "ask"; id: number; ask: Ask }
+  /** Stops request `id`; it is still answered. The reason stays with the caller. */
+  | { kind: "abort"; id: number };
+
+export type HostMessage =
+  /** The first message: the worker runs. */
+  | { kind: "hello"; webgpu: boolean }
+  | { kind: "progress"; id: number; progress: LoadProgress }
+  /** All chunks of one tick together. */
+  | { kind: "chunks"; id: number; chunks: Chunk[] }
+  | { kind: "done"; id: number; value: Answers[AskType] }
+  | { kind: "failed"; id: number; error: PlainWordloomError };
+
+export type Message = ClientMessage | HostMessage;
+
+/** What host and client need of a Worker, a worker's own scope, or a MessagePort. */
+export interface Port {
+  postMessage(message: Message): void;
+  addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
+}

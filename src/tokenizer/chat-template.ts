@@ -1,0 +1,119 @@
+/**
+ * Chat messages → the text a model was tuned on, by the model's own Jinja template, set up as transformers does:
+ * `trim_blocks`, `lstrip_blocks`, `raise_exception`, `strftime_now`, the special tokens as variables,
+ * `add_generation_prompt` true.
+ */
+import { WordloomError } from "../errors";
+import { invalid, isRecord, list, record, text } from "./json-fields";
+import { strftime } from "./strftime";
+import type { ChatMessage } from "./tokenizer";
+
+/**
+ * The template of a model.
+ *
+ * @param file contents of chat_template.jinja, which wins
+ * @param tokenizerConfig parsed tokenizer_config.json, whose `chat_template` is a template or a list of named ones
+ * @returns undefined if the model has none
+ */
+export function chatTemplateOf(file: string | undefined, tokenizerConfig: unknown): string | undefined {
+  if (file !== undefined) return file;
+  const value = isRecord(tokenizerConfig) ? tokenizerConfig["chat_template"] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value;
+  const place = "chat_template of tokenizer_config.json";
+  const named = list(value, place).map((entry, i) => {
+    const { name, template } = record(entry, `${place}[${i}]`);
+    return { name: text(name, `${place}[${i}].name`), template: text(template, `${place}[${i}].template`) };
+  });
+  if (named.length === 0) return undefined;
+  const chosen = named.find((entry) => entry.name === "default");
+  if (chosen === undefined)
+    throw invalid(place, `a list with "default", not only ${named.map((n) => n.name).join(", ")}`);
+  return chosen.template;
+}
+
+/** `bos_token`, `eos_token` and so on, as the template sees them. */
+export function templateTokens(tokenizerConfig: unknown): Record<string, string> {
+  const tokens: Record<string, string> = {};
+  if (!isRecord(tokenizerConfig)) return tokens;
+  for (const name of ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map((kind) => `${kind}_token`)) {
+    const value = tokenizerConfig[name];
+    const content = isRecord(value) ? value["content"] : value;
+    if (typeof content === "string") tokens[name] = content;
+  }
+  return tokens;
+}
+
+/**
+ * @param variables further names for the template (`bos_token`, …)
+ * @param now what `strftime_now` reads
+ * @throws `template-failed` if the template refuses the messages or is not valid Jinja, or for content that is not text
+ */
+export async function renderChat(
+  template: string,
+  messages: readonly ChatMessage[],
+  variables: Readonly<Record<string, unknown>>,
+  now: () => Date = () => new Date(),
+): Promise<string> {
+  messages.forEach(checkMessage);
+  const { Template } = await import("@huggingface/jinja");
+  const render = (shown: readonly ChatMessage[]): string => {
+    try {
+      return new Template(template).render({
+        messages: shown,
+        tools: null,
+        documents: null,
+        add_generation_prompt: true,
+        strftime_now: (format: unknown) => strftime(String(format), now()),
+        raise_exception: (message: unknown) => {
+          throw new Error(String(message));
+        },
+        ...variables,
+      });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new WordloomError("template-failed", `the chat template failed: ${reason}`, { cause });
+    }
+  };
+
+  if (messages.every((message) => typeof message.content === "string")) return render(messages);
+  return renderParts(messages, render);
+}
+
+/**
+ * Some templates walk content given as parts; others print content as a string, and would print the list. Where the
+ * template does not show each part as its text, it gets the parts joined (without anything between them).
+ */
+function renderParts(messages: readonly ChatMessage[], render: (shown: readonly ChatMessage[]) => string): string {
+  const joined = messages.map((message) => ({ ...message, content: textsOf(message).join("") }));
+  let walked: string;
+  try {
+    walked = render(messages);
+  } catch {
+    return render(joined); // "content" + list, for instance; if this fails as well, this is the error to show
+  }
+  const shows = messages.flatMap(textsOf).every((part) => walked.includes(part.trim()));
+  const printed = /\[object|["']type["']\s*:\s*["']text["']/;
+  const own = joined.some((message) => printed.test(message.content)); // the texts themselves look like that
+  return shows && (own || !printed.test(walked)) ? walked : render(joined);
+}
+
+function textsOf(message: ChatMessage): string[] {
+  return typeof message.content === "string" ? [message.content] : message.content.map((part) => part.text);
+}
+
+function checkMessage(message: ChatMessage, i: number): void {
+  const remedy = { remedy: "Give each message a role, and a string or text parts as its content." };
+  const fail = (what: string) => new WordloomError("template-failed", `messages[${i}] ${what}`, remedy);
+  // Callers without TypeScript pass anything.
+  const given: unknown = message;
+  if (!isRecord(given) || typeof given["role"] !== "string") throw fail("has no role");
+  const { content } = given;
+  if (typeof content === "string") return;
+  if (!Array.isArray(content)) throw fail("has no content");
+  for (const part of content as unknown[]) {
+    const type = isRecord(part) ? part["type"] : undefined;
+    if (type !== "text") throw fail(`has a part of type ${JSON.stringify(type)}; only "text" is supported`);
+    if (!isRecord(part) || typeof part["text"] !== "string") throw fail("has a text part without text");
+  }
+}

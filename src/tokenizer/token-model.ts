@@ -1,0 +1,237 @@
+/**
+ * The `model` of tokenizer.json: word → ids. The merging (BPE), the lattice (Unigram) and the longest-first search
+ * (WordPiece) are those of `@xenova/transformers`; the way from its pieces to ids is here, because there
+ * pairs of pieces are told apart by a blank only, unknown pieces are fused across words, a missing byte piece becomes
+ * "undefined", and characters outside the Basic Multilingual Plane are never found by Unigram.
+ */
+import { TokenizerModel } from "@xenova/transformers/src/tokenizers.js";
+import { WordloomError } from "../errors";
+import { count, flag, invalid, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
+
+export interface TokenModel {
+  /** Pieces as they are spelled in the file → ids. */
+  readonly vocab: ReadonlyMap<string, number>;
+  /** The ids of one word (what the pre-tokenizer cut out; never empty). */
+  encodeWord(word: string): number[];
+}
+
+/**
+ * @param config `model` of tokenizer.json
+ * @throws `tokenizer-unsupported` for a kind that is not computed exactly, `file-invalid` for a wrong shape
+ */
+export function createModel(config: unknown): TokenModel {
+  const model = record(config, "model");
+  // Files from before 2021 may lack the type; only BPE has merges.
+  const type = model["type"] === undefined && "merges" in model ? "BPE" : typeOf(model, "model");
+  switch (type) {
+    case "BPE":
+      return createBpe(model);
+    case "Unigram":
+      return createUnigram(model);
+    case "WordPiece":
+      return createWordPiece(model);
+    default:
+      throw unsupported(`the model ${type}`);
+  }
+}
+
+/** The members of the package's BPE that are replaced or called; its own types do not name them. */
+interface BpeInternals extends TokenizerModel {
+  BPE_SPLIT_TOKEN: string;
+  bpe_ranks: Map<string, number>;
+  cache: Map<string, string[]>;
+  bpe(word: string): string[];
+}
+
+/** Joins the two pieces of a merge. A lone surrogate: no well-formed piece or text holds one, so pairs never collide. */
+const BETWEEN_PIECES = "\ud800";
+
+function createBpe(model: JsonRecord): TokenModel {
+  const vocab = readVocab(model["vocab"]);
+  if (model["continuing_subword_prefix"]) throw unsupported("BPE with continuing_subword_prefix");
+  if (model["dropout"]) throw unsupported("BPE with dropout, which makes its ids random,");
+  const suffix = model["end_of_word_suffix"] ?? "";
+  const byteFallback = flag(model["byte_fallback"], "model.byte_fallback", false);
+  const fuseUnknown = flag(model["fuse_unk"], "model.fuse_unk", false);
+  const ignoreMerges = flag(model["ignore_merges"], "model.ignore_merges", false);
+  const unknown = unknownId(model["unk_token"], vocab);
+
+  const bpe = TokenizerModel.fromConfig(
+    { type: "BPE", vocab: {}, merges: [], end_of_word_suffix: text(suffix, "model.end_of_word_suffix") },
+    {},
+  ) as BpeInternals; // made by type "BPE"
+  bpe.BPE_SPLIT_TOKEN = BETWEEN_PIECES;
+  bpe.bpe_ranks = readMerges(model["merges"], vocab);
+  bpe.cache = new WordCache();
+
+  return {
+    vocab,
+    encodeWord(word) {
+      if (ignoreMerges) {
+        const whole = vocab.get(word);
+        if (whole !== undefined) return [whole];
+      }
+      return toIds(bpe.bpe(word), vocab, { byteFallback, fuseUnknown, unknown });
+    },
+  };
+}
+
+function readMerges(value: unknown, vocab: ReadonlyMap<string, number>): Map<string, number> {
+  const ranks = new Map<string, number>();
+  list(value, "model.merges").forEach((merge, rank) => {
+    const place = `model.merges[${rank}]`;
+    // Written as "a b" until 2024, since then as ["a", "b"], so that pieces may hold blanks.
+    const pair = typeof merge === "string" ? merge.split(" ") : list(merge, place);
+    const [left, right] = pair;
+    if (pair.length !== 2 || typeof left !== "string" || typeof right !== "string") {
+      throw invalid(place, "a pair of pieces");
+    }
+    if (!vocab.has(left) || !vocab.has(right) || !vocab.has(left + right)) {
+      throw invalid(place, `a merge of pieces of the vocabulary, not of ${JSON.stringify(pair)},`);
+    }
+    ranks.set(left + BETWEEN_PIECES + right, rank);
+  });
+  return ranks;
+}
+
+/** The package caches every word for ever, and without a pre-tokenizer a word is the whole prompt. */
+class WordCache extends Map<string, string[]> {
+  override set(word: string, pieces: string[]): this {
+    if (word.length > 64) return this;
+    if (this.size >= 20_000) this.clear();
+    return super.set(word, pieces);
+  }
+}
+
+function createUnigram(model: JsonRecord): TokenModel {
+  const vocab = new Map<string, number>();
+  const entries = list(model["vocab"], "model.vocab").map((entry, id) => {
+    const [piece, score] = list(entry, `model.vocab[${id}]`);
+    if (typeof piece !== "string" || typeof score !== "number") throw invalid(`model.vocab[${id}]`, "[piece, score]");
+    vocab.set(piece, id);
+    return [piece, score] as const;
+  });
+  if (model["unk_id"] === undefined || model["unk_id"] === null) throw unsupported("Unigram without unk_id");
+  const unknown = count(model["unk_id"], "model.unk_id");
+  if (unknown >= entries.length) throw invalid("model.unk_id", `below ${entries.length}`);
+  const byteFallback = flag(model["byte_fallback"], "model.byte_fallback", false);
+
+  const unigram = TokenizerModel.fromConfig(
+    { type: "Unigram", vocab: entries, unk_id: unknown },
+    {},
+  ) as TokenizerModel & {
+    trie: PieceTrie; // made by type "Unigram"
+  };
+  unigram.trie = new PieceTrie(vocab.keys());
+  return {
+    vocab,
+    encodeWord: (word) => {
+      // Unknown characters come one UTF-16 unit at a time; join them before they become bytes.
+      const pieces: string[] = [];
+      let wasKnown = true;
+      for (const piece of unigram.encode([word])) {
+        const known = vocab.has(piece) && vocab.get(piece) !== unknown;
+        if (known || wasKnown) pieces.push(piece);
+        else pieces.push((pieces.pop() ?? "") + piece);
+        wasKnown = known;
+      }
+      return toIds(pieces, vocab, { byteFallback, fuseUnknown: true, unknown });
+    },
+  };
+}
+
+/** Pieces by UTF-16 unit. The package's own is filled by character and searched by unit. */
+class PieceTrie {
+  private readonly root = new Map<string, unknown>();
+  private static readonly END = "";
+
+  constructor(pieces: Iterable<string>) {
+    for (const piece of pieces) {
+      let node = this.root;
+      for (let i = 0; i < piece.length; i++) {
+        let next = node.get(piece.charAt(i)) as Map<string, unknown> | undefined; // nodes of this trie
+        if (next === undefined) node.set(piece.charAt(i), (next = new Map()));
+        node = next;
+      }
+      if (piece !== "") node.set(PieceTrie.END, true);
+    }
+  }
+
+  *commonPrefixSearch(source: string): Generator<string> {
+    let node: Map<string, unknown> | undefined = this.root;
+    for (let i = 0; i < source.length; i++) {
+      node = node.get(source.charAt(i)) as Map<string, unknown> | undefined; // nodes of this trie
+      if (node === undefined) return;
+      if (node.has(PieceTrie.END)) yield source.slice(0, i + 1);
+    }
+  }
+}
+
+function createWordPiece(model: JsonRecord): TokenModel {
+  const vocab = readVocab(model["vocab"]);
+  const unknownPiece = text(model["unk_token"], "model.unk_token");
+  const unknown = unknownId(unknownPiece, vocab);
+  const wordPiece = TokenizerModel.fromConfig(
+    {
+      type: "WordPiece",
+      vocab: Object.fromEntries(vocab),
+      unk_token: unknownPiece,
+      continuing_subword_prefix: text(model["continuing_subword_prefix"] ?? "##", "model.continuing_subword_prefix"),
+      max_input_chars_per_word: count(model["max_input_chars_per_word"] ?? 100, "model.max_input_chars_per_word"),
+    },
+    {},
+  );
+  return {
+    vocab,
+    encodeWord: (word) => toIds(wordPiece.encode([word]), vocab, { byteFallback: false, fuseUnknown: false, unknown }),
+  };
+}
+
+function readVocab(value: unknown): Map<string, number> {
+  const vocab = new Map<string, number>();
+  for (const [piece, id] of Object.entries(record(value, "model.vocab"))) {
+    vocab.set(piece, count(id, `model.vocab[${JSON.stringify(piece)}]`));
+  }
+  return vocab;
+}
+
+function unknownId(piece: unknown, vocab: ReadonlyMap<string, number>): number | undefined {
+  if (piece === undefined || piece === null) return undefined;
+  const id = vocab.get(text(piece, "model.unk_token"));
+  if (id === undefined) {
+    throw new WordloomError("file-invalid", `model.unk_token ${JSON.stringify(piece)} is not in the vocabulary`);
+  }
+  return id;
+}
+
+const utf8 = new TextEncoder();
+
+/** Pieces of one word → ids; a piece outside the vocabulary becomes its bytes, else the unknown token, else nothing. */
+function toIds(
+  pieces: readonly string[],
+  vocab: ReadonlyMap<string, number>,
+  options: { byteFallback: boolean; fuseUnknown: boolean; unknown: number | undefined },
+): number[] {
+  const ids: number[] = [];
+  let afterUnknown = false;
+  for (const piece of pieces) {
+    const id = vocab.get(piece);
+    const bytes = id === undefined && options.byteFallback ? byteIds(piece, vocab) : undefined;
+    if (id !== undefined) ids.push(id);
+    else if (bytes !== undefined) ids.push(...bytes);
+    else if (options.unknown !== undefined && !(afterUnknown && options.fuseUnknown)) ids.push(options.unknown);
+    afterUnknown = id === undefined && bytes === undefined;
+  }
+  return ids;
+}
+
+/** `<0xE4>` and so on; undefined unless the vocabulary has them all. */
+function byteIds(piece: string, vocab: ReadonlyMap<string, number>): number[] | undefined {
+  const ids: number[] = [];
+  for (const byte of utf8.encode(piece)) {
+    const id = vocab.get(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
+    if (id === undefined) return undefined;
+    ids.push(id);
+  }
+  return ids;
+}

@@ -127,7 +127,9 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
     const backend = await load(mutate(goldenSpec(model)), readCheckpoint(goldenFolder(model)));
     const { ids, logprobs_f64 } = goldenCases(model).at(-1)!; // every golden file has three cases or more
     const logprobs = await logprobsAfter(backend, ids);
-    expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(/values differ by more than .* worst at \[\d+\]: -\d/);
+    expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(
+      /values differ by more than .* worst at \[\d+\]: -\d/,
+    );
   });
 
   test.each(GOLDEN_MODELS)("KV length one too short or too long, %s", async (model) => {
@@ -142,7 +144,9 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
       await backend.prefill(last, position, false);
       const logits = await backend.readLogits();
       const logprobs = Float64Array.from(logits, (_, id) => logSoftmaxAt(logits, id));
-      expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(/values differ by more than .* worst at \[\d+\]: -\d/);
+      expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(
+        /values differ by more than .* worst at \[\d+\]: -\d/,
+      );
     }
   });
 });

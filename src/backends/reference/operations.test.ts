@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { inverseFrequencies, ropeTable } from "../../models/rope-frequencies";
+import { expectClose } from "../../testing/compare";
+import { normalValues, seededRandom } from "../../testing/random";
+import {
+  activation,
+  add,
+  attention,
+  embed,
+  erf,
+  gelu,
+  geluTanh,
+  layerNorm,
+  linear,
+  rmsNorm,
+  rope,
+  silu,
+} from "./operations";
+
+const random = seededRandom(7);
+
+test.each([
+  // From the C library's erf.
+  [0, 0],
+  [1e-10, 1.1283791670955126e-10],
+  [0.1, 0.1124629160182849],
+  [0.5, 0.5204998778130465],
+  [1, 0.8427007929497149],
+  [-1, -0.8427007929497149],
+  [2, 0.9953222650189527],
+  [3, 0.9999779095030014],
+  [4.5, 0.9999999998033839],
+  [5.99, 1],
+  [6, 1],
+  [-40, -1],
+  [Infinity, 1],
+])("erf(%f) is %f to 1e-14", (x, expected) => expectClose([erf(x)], [expected], { absolute: 1e-14, relative: 1e-14 }));
+
+test("erf of NaN is NaN", () => expect(erf(NaN)).toBeNaN());
+
+test("the two forms of GELU differ by less than 5e-4, and by more than 1e-4 somewhere", () => {
+  const differences = Array.from({ length: 801 }, (_, i) => i / 100 - 4).map((x) => Math.abs(gelu(x) - geluTanh(x)));
+  expect(Math.max(...differences)).toBeLessThan(5e-4);
+  expect(Math.max(...differences)).toBeGreaterThan(1e-4);
+});
+
+test.each([
+  [silu, 1, 0.7310585786300049],
+  [silu, -1000, 0],
+  [gelu, 1, 0.8413447460685429],
+  [gelu, -2, -0.04550026389635842],
+  [geluTanh, 1, 0.8411919906082768],
+  [geluTanh, -100, 0],
+])("%o(%f) is %f", (f, x, expected) => expectClose([f(x)], [expected], { absolute: 1e-14 }));
+
+test("activation multiplies by up where there is one", () => {
+  expectClose(activation(Float64Array.of(1, -1), Float64Array.of(2, 4), "silu"), [2 * silu(1), 4 * silu(-1)], {});
+  expectClose(activation(Float64Array.of(1, -1), undefined, "gelu_tanh"), [geluTanh(1), geluTanh(-1)], {});
+});
+
+test("embed takes a token's row, scaled, plus its position's row", () => {
+  const table = Float32Array.of(1, 2, 3, 4, 5, 6);
+  const positions = Float32Array.of(10, 20, 30, 40, 50, 60);
+  const shape = { scale: 2, start: 1, width: 2 };
+  expect([...embed(table, positions, Uint32Array.of(2, 0), shape)]).toEqual([40, 52, 52, 64]);
+  expect([...embed(table, undefined, Uint32Array.of(2), shape)]).toEqual([10, 12]);
+});
+
+test("rms_norm of a row of equal values gives the weights, less eps", () => {
+  const y = rmsNorm(Float64Array.of(3, 3, 0, 0), Float32Array.of(1, 2), 1);
+  expectClose(y, [3 / Math.sqrt(10), 6 / Math.sqrt(10), 0, 0], { relative: 1e-15 });
+});
+
+test("layer_norm gives mean = bias and variance 1, whatever the row's offset and scale", () => {
+  const x = Float64Array.of(1, 2, 3, 4);
+  const weight = new Float32Array(4).fill(1);
+  const root = Math.sqrt(5);
+  const expected = [-3 / root, -1 / root, 1 / root, 3 / root];
+  expectClose(layerNorm(x, weight, undefined, 0), expected, { relative: 1e-14 });
+  const moved = x.map((value) => 1e4 + 100 * value);
+  expectClose(
+    layerNorm(moved, weight, Float32Array.of(1, 1, 1, 1), 0),
+    expected.map((value) => value + 1),
+    {
+      relative: 1e-10,
+    },
+  );
+});
+
+test("linear multiplies by rows of the weight, and adds the bias", () => {
+  const weight = Float32Array.of(1, 2, 3, 4, 5, 6); // [2, 3]
+  const y = linear(Float64Array.of(1, 0, -1, 2, 1, 0), weight, Float32Array.of(10, 20), 3);
+  expect([...y]).toEqual([8, 18, 14, 33]);
+});
+
+test("add leaves its inputs alone", () => {
+  const x = Float64Array.of(1, 2);
+  expect([...add(x, Float64Array.of(3, 4))]).toEqual([4, 6]);
+  expect([...x]).toEqual([1, 2]);
+});
+
+describe("rope", () => {
+  const frequencies = inverseFrequencies(10000, 4, undefined); // 1, 0.01
+  const shape = { headCount: 1, headDim: 6, start: 3 };
+  const x = Float64Array.of(1, 0, 0, 1, 7, 8);
+
+  test("half-split turns (0, 2) and (1, 3), and leaves the rest", () => {
+    const y = rope(x, { inverseFrequencies: frequencies, pairing: "half-split" }, shape);
+    expectClose(y, [Math.cos(3), -Math.sin(0.03), Math.sin(3), Math.cos(0.03), 7, 8], { absolute: 1e-15 });
+  });
+
+  test("interleaved turns (0, 1) and (2, 3)", () => {
+    const y = rope(x, { inverseFrequencies: frequencies, pairing: "interleaved" }, shape);
+    expectClose(y, [Math.cos(3), Math.sin(3), -Math.sin(0.03), Math.cos(0.03), 7, 8], { absolute: 1e-15 });
+  });
+
+  test("products of rotated q and k depend on the distance of their positions only", () => {
+    const spec = { inverseFrequencies: inverseFrequencies(500, 6, undefined), pairing: "half-split" as const };
+    const [q, k] = [normalValues(random, 6), normalValues(random, 6)];
+    const product = (qPosition: number, kPosition: number): number => {
+      const turned = rope(q, spec, { ...shape, start: qPosition });
+      const other = rope(k, spec, { ...shape, start: kPosition });
+      return turned.reduce((sum, value, i) => sum + value * (other[i] ?? NaN), 0);
+    };
+    expectClose([product(1000, 990)], [product(10, 0)], { absolute: 1e-12 });
+  });
+
+  test("turns as the table says", () => {
+    const spec = { inverseFrequencies: inverseFrequencies(10000, 6, undefined), pairing: "half-split" as const };
+    const { cos, sin } = ropeTable(spec, 4);
+    const y = rope(Float64Array.of(1, 1, 1, 0, 0, 0), spec, shape);
+    expectClose(y, [...cos.subarray(9, 12), ...sin.subarray(9, 12)], { relative: 1e-7 });
+  });
+});
+
+describe("attention", () => {
+  const shape = { headCount: 4, keyValueHeadCount: 2, headDim: 3, scale: 0.7, start: 2 };
+  const q = normalValues(random, 2 * 12); // 2 rows
+  const keys = normalValues(random, 6 * 6); // 6 positions, of which the last 2 must not be read
+  const values = normalValues(random, 6 * 6);
+  const y = attention(q, keys, values, shape);
+
+  test("is a softmax-weighted mean of the values of the head's group", () => {
+    const [row, head, group] = [1, 3, 1];
+    const weights = Array.from({ length: 4 }, (_, p) => {
+      let dot = 0;
+      for (let i = 0; i < 3; i++) dot += q[row * 12 + head * 3 + i]! * keys[p * 6 + group * 3 + i]!; // in range
+      return Math.exp(dot * shape.scale);
+    });
+    const sum = weights.reduce((a, b) => a + b);
+    const expected = [0, 1, 2].map((i) =>
+      weights.reduce((total, w, p) => total + (w / sum) * values[p * 6 + 3 + i]!, 0),
+    );
+    expectClose(y.subarray(21, 24), expected, { relative: 1e-12 });
+  });
+
+  test("reads no position after the row's own", () => {
+    const changed = (from: Float32Array, first: number) => from.map((value, i) => (i >= first ? NaN : value));
+    expectClose(attention(q, changed(keys, 24), changed(values, 24), shape), y, {});
+    const rowOne = attention(q, changed(keys, 18), changed(values, 18), shape);
+    expectClose(rowOne.subarray(0, 12), y.subarray(0, 12), {});
+    expect(rowOne[12]).toBeNaN();
+  });
+
+  test("a chunk gives what its rows give one by one", () => {
+    const second = attention(q.subarray(12), keys, values, { ...shape, start: 3 });
+    expectClose(second, y.subarray(12), {});
+  });
+
+  test("survives a huge score", () => {
+    const large = attention(
+      q.map((value) => value * 1e4),
+      keys,
+      values,
+      shape,
+    );
+    expect(large.every(Number.isFinite)).toBe(true);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { tinyModel } from "../testing/tiny-models";
+import { emit, weightMatrices } from "./decoder";
+import type { Operation } from "./operations";
+
+const llama = tinyModel({ kind: "llama", layers: 1 }).spec;
+const gpt2 = tinyModel({ kind: "gpt2", layers: 1, tied: false }).spec;
+const named = (operations: readonly Operation[]) => operations.map(({ op, to }) => `${op} ${to}`);
+
+test("llama is, in this order", () => {
+  const { body, head } = emit(llama);
+  expect(named(body)).toEqual([
+    "embed x",
+    "norm layers.0.attention_norm",
+    "linear layers.0.q",
+    "linear layers.0.k",
+    "linear layers.0.v",
+    "attention layers.0.attention",
+    "linear layers.0.output",
+    "add x",
+    "norm layers.0.mlp_norm",
+    "linear layers.0.gate",
+    "linear layers.0.up",
+    "activation layers.0.activation",
+    "linear layers.0.down",
+    "add x",
+  ]);
+  expect(named(head)).toEqual(["norm final_norm", "linear logits"]);
+  expect(head[1]).toMatchObject({ weight: "token_embedding", bias: undefined, inputs: 36, outputs: 65 });
+});
+
+test("gpt2 has positions, no gate, biases, and here a head of its own", () => {
+  const { body, head } = emit(gpt2);
+  expect(body[0]).toMatchObject({ table: "token_embedding", positions: "position_embedding", scale: 1 });
+  expect(named(body)).not.toContain("linear layers.0.gate");
+  expect(body.find(({ op }) => op === "activation")).toMatchObject({ gate: "layers.0.up", up: undefined });
+  expect(body.filter((operation) => operation.op === "linear" && operation.bias === undefined)).toEqual([]);
+  expect(head[1]).toMatchObject({ weight: "head.weight", bias: undefined });
+});
+
+describe.each([
+  ["llama", llama],
+  [
+    "llama with all biases, untied",
+    tinyModel({ kind: "llama", tied: false, config: { attention_bias: true, mlp_bias: true } }).spec,
+  ],
+  ["gpt2", gpt2],
+])("%s", (_, spec) => {
+  const program = emit(spec);
+  const operations = [...program.body, ...program.head];
+
+  test("uses every tensor of the spec, and no other", () => {
+    const used = operations.flatMap((operation) => {
+      if (operation.op === "embed") return [operation.table, operation.positions];
+      return operation.op === "norm" || operation.op === "linear" ? [operation.weight, operation.bias] : [];
+    });
+    const names = new Set(used.filter((name) => name !== undefined));
+    expect([...names].toSorted()).toEqual(spec.tensors.map(({ name }) => name).toSorted());
+  });
+
+  test("reads each value after it was written, and writes each once, but for the residual stream", () => {
+    const written = new Set<string>();
+    for (const operation of operations) {
+      const read = {
+        embed: () => [],
+        norm: (o: Operation & { op: "norm" }) => [o.from],
+        linear: (o: Operation & { op: "linear" }) => [o.from],
+        attention: (o: Operation & { op: "attention" }) => [o.q, o.k, o.v],
+        activation: (o: Operation & { op: "activation" }) => [o.gate, ...(o.up === undefined ? [] : [o.up])],
+        add: (o: Operation & { op: "add" }) => [o.from, o.to],
+      }[operation.op](operation as never); // the entry of its own kind
+      for (const name of read) expect(written).toContain(name);
+      if (operation.op !== "add") expect(written).not.toContain(operation.to);
+      written.add(operation.to);
+    }
+  });
+
+  test("shapes of matrices are those of the operations", () => {
+    const shapes = new Map(spec.tensors.map(({ name, shape }) => [name, shape]));
+    for (const operation of operations) {
+      if (operation.op === "linear")
+        expect(shapes.get(operation.weight)).toEqual([operation.outputs, operation.inputs]);
+    }
+  });
+
+  test("norms, biases and positions are not among the matrices", () => {
+    expect([...weightMatrices(program)].filter((name) => /norm|bias|position/.test(name))).toEqual([]);
+  });
+});

@@ -95,7 +95,7 @@ async function openCheckpoint(files: ModelFiles, spec: DecoderSpec, signal?: Abo
     const message = `there is no ${SINGLE_FILE} in ${files.description}, and no ${INDEX_FILE}`;
     throw new WordloomError("model-not-found", message);
   }
-  const { tensors } = await readHeader(file, signal);
+  const { tensors } = await readHeader(file, files, signal);
   return {
     locate: (binding) => {
       const name = firstKnown(binding, tensors);
@@ -131,7 +131,7 @@ async function openShards(
     }
     shards.set(shard, { file });
   }
-  for (const opened of shards.values()) opened.header = await readHeader(opened.file, signal);
+  for (const opened of shards.values()) opened.header = await readHeader(opened.file, files, signal);
   return {
     locate: (binding) => {
       const { name, shard } = shardOf(binding);
@@ -145,15 +145,16 @@ async function openShards(
   };
 }
 
-async function readHeader(file: ModelFile, signal?: AbortSignal): Promise<SafetensorsHeader> {
+async function readHeader(file: ModelFile, files: ModelFiles, signal?: AbortSignal): Promise<SafetensorsHeader> {
+  const label = `${file.name} (${files.description})`;
   const firstBytes = await readBytes(file, { end: FIRST_READ_BYTES, maxBytes: FIRST_READ_BYTES, signal });
-  const headerBytes = safetensorsHeaderBytes(firstBytes, file.sizeBytes, file.name);
-  if (headerBytes <= firstBytes.length) return parseSafetensorsHeader(firstBytes, file.sizeBytes, file.name);
+  const headerBytes = safetensorsHeaderBytes(firstBytes, file.sizeBytes, label);
+  if (headerBytes <= firstBytes.length) return parseSafetensorsHeader(firstBytes, file.sizeBytes, label);
   const rest = await readBytes(file, { start: firstBytes.length, end: headerBytes, maxBytes: headerBytes, signal });
   const bytes = new Uint8Array(firstBytes.length + rest.length);
   bytes.set(firstBytes);
   bytes.set(rest, firstBytes.length);
-  return parseSafetensorsHeader(bytes, file.sizeBytes, file.name);
+  return parseSafetensorsHeader(bytes, file.sizeBytes, label);
 }
 
 function firstKnown(binding: TensorBinding, known: ReadonlyMap<string, unknown>): string | undefined {
@@ -187,7 +188,9 @@ function planUse(binding: TensorBinding, { source, rows, columns }: PlannedTenso
   if (transpose && isVector) throw mismatch(source, binding);
   const use = { name, transpose, first: binding.rows?.first ?? 0, rows: ownRows, columns: ownColumns };
   // Of a vector, elements are taken; of a matrix, rows.
-  const whole = binding.rows?.of ?? (isVector ? ownColumns : ownRows);
+  const own = isVector ? ownColumns : ownRows;
+  const whole = binding.rows?.of ?? own;
+  if (use.first + own > whole) throw new WordloomError("internal", `${name} lies outside of ${source.name}`);
   const needed = isVector ? [1, whole] : transpose ? [ownColumns, whole] : [whole, ownColumns];
   if (rows !== needed[0] || columns !== needed[1] || (isVector && ownRows !== 1)) throw mismatch(source, binding);
   return use;
@@ -197,7 +200,8 @@ function mismatch(source: SafetensorsTensor, binding: TensorBinding): WordloomEr
   const [rows, columns] = binding.shape;
   const whole = binding.rows?.of ?? rows;
   const matrix = binding.transpose ? [columns, whole] : [whole, columns];
-  const needed = rows === 1 && !binding.transpose ? [binding.rows?.of ?? columns] : matrix;
+  const isVector = rows === 1 && !binding.transpose && source.shape.length !== 2;
+  const needed = isVector ? [binding.rows?.of ?? columns] : matrix;
   return new WordloomError(
     "tensor-mismatch",
     `${source.name} is [${source.shape.join(", ")}]; by config.json it should be [${needed.join(", ")}]`,

@@ -70,7 +70,7 @@ class Server {
       );
     }
     const total = range?.total ?? (response.status === 200 ? statedLength(response) : undefined) ?? sizeBytes;
-    const expectedEnd = Math.min(end ?? Infinity, total ?? Infinity);
+    const expectedEnd = total === undefined ? Infinity : Math.min(end ?? total, total);
     return guardedStream(response.body, {
       drop: start - firstByte,
       ...(end === undefined ? {} : { length: end - start }),

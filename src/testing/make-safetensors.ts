@@ -37,10 +37,14 @@ export function joinSafetensors(header: unknown, parts: readonly Uint8Array[] = 
 }
 
 function encodeFloats(dtype: FloatDtype, values: ArrayLike<number>): Uint8Array {
-  const floats = Float32Array.from(values);
+  const floats = new Float32Array(values);
   if (dtype === "F32") return new Uint8Array(floats.buffer);
   const bits = new Uint32Array(floats.buffer);
-  const halves = Uint16Array.from(bits, dtype === "F16" ? f32BitsToF16 : (word) => word >>> 16);
+  const halves = new Uint16Array(bits.length);
+  for (let i = 0; i < bits.length; i++) {
+    const word = bits[i] as number; // i < length
+    halves[i] = dtype === "F16" ? f32BitsToF16(word) : word >>> 16;
+  }
   return new Uint8Array(halves.buffer);
 }
 

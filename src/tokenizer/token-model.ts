@@ -50,14 +50,15 @@ function createBpe(model: JsonRecord): TokenModel {
   const vocab = readVocab(model["vocab"]);
   if (model["continuing_subword_prefix"]) throw unsupported("BPE with continuing_subword_prefix");
   if (model["dropout"]) throw unsupported("BPE with dropout, which makes its ids random,");
-  const suffix = model["end_of_word_suffix"] ?? "";
+  const suffix = text(model["end_of_word_suffix"] ?? "", "model.end_of_word_suffix");
   const byteFallback = flag(model["byte_fallback"], "model.byte_fallback", false);
   const fuseUnknown = flag(model["fuse_unk"], "model.fuse_unk", false);
   const ignoreMerges = flag(model["ignore_merges"], "model.ignore_merges", false);
   const unknown = unknownId(model["unk_token"], vocab);
+  if (suffix !== "" && unknown === undefined) throw unsupported("BPE with end_of_word_suffix and without unk_token");
 
   const bpe = TokenizerModel.fromConfig(
-    { type: "BPE", vocab: {}, merges: [], end_of_word_suffix: text(suffix, "model.end_of_word_suffix") },
+    { type: "BPE", vocab: {}, merges: [], end_of_word_suffix: suffix },
     {},
   ) as BpeInternals; // made by type "BPE"
   bpe.BPE_SPLIT_TOKEN = BETWEEN_PIECES;
@@ -71,9 +72,19 @@ function createBpe(model: JsonRecord): TokenModel {
         const whole = vocab.get(word);
         if (whole !== undefined) return [whole];
       }
-      return toIds(bpe.bpe(word), vocab, { byteFallback, fuseUnknown, unknown });
+      // Without an unknown token, characters outside the vocabulary vanish, and their neighbours may merge.
+      const kept = unknown === undefined ? knownCharacters(word, vocab, byteFallback) : word;
+      return toIds(bpe.bpe(kept), vocab, { byteFallback, fuseUnknown, unknown });
     },
   };
+}
+
+function knownCharacters(word: string, vocab: ReadonlyMap<string, number>, byteFallback: boolean): string {
+  let known = "";
+  for (const character of word) {
+    if (vocab.has(character) || (byteFallback && byteIds(character, vocab) !== undefined)) known += character;
+  }
+  return known;
 }
 
 function readMerges(value: unknown, vocab: ReadonlyMap<string, number>): Map<string, number> {

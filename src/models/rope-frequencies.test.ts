@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { at } from "../testing/at";
 import { expectClose } from "../testing/compare";
 import { inverseFrequencies, ropeTable } from "./rope-frequencies";
 
@@ -24,7 +25,7 @@ describe("llama3 scaling", () => {
   const turns = plain.map((frequency) => (8192 * frequency) / (2 * Math.PI));
 
   test("keeps what turns 4 times or more in the original context", () => {
-    const kept = plain.filter((_, i) => turns[i]! > 4); // same length
+    const kept = plain.filter((_, i) => at(turns, i) > 4);
     expect(scaled.slice(0, kept.length)).toEqual(kept);
     expect(kept.length).toBeGreaterThan(10);
   });
@@ -40,11 +41,11 @@ describe("llama3 scaling", () => {
   });
 
   test("blends between, evenly in turns", () => {
-    const between = plain.flatMap((frequency, i) => (turns[i]! >= 1 && turns[i]! <= 4 ? [{ frequency, i }] : [])); // same length
+    const between = plain.flatMap((frequency, i) => (at(turns, i) >= 1 && at(turns, i) <= 4 ? [{ frequency, i }] : []));
     expect(between.length).toBeGreaterThan(1);
     for (const { frequency, i } of between) {
-      const blend = (turns[i]! - 1) / 3;
-      expectClose([scaled[i]!], [frequency * (blend + (1 - blend) / 8)], { relative: 1e-14 });
+      const blend = (at(turns, i) - 1) / 3;
+      expectClose([at(scaled, i)], [frequency * (blend + (1 - blend) / 8)], { relative: 1e-14 });
     }
   });
 });

@@ -40,12 +40,19 @@ export function tinyModel(options: TinyModelOptions): TinyModel {
 export async function fillSink(sink: WeightSink, model: TinyModel, rowsPerWrite = 7): Promise<void> {
   for (const { name, shape } of model.spec.tensors) {
     const [rows, columns] = shape;
-    const values = model.weights.get(name) as Float32Array; // tinyModel makes one for each tensor
+    const values = weightOf(model, name);
     for (let row = 0; row < rows; row += rowsPerWrite) {
       sink.write(name, row, values.slice(row * columns, (row + rowsPerWrite) * columns));
     }
     await sink.drained();
   }
+}
+
+/** @throws if the model has no such tensor */
+export function weightOf({ weights }: TinyModel, name: TensorName): Float32Array {
+  const values = weights.get(name);
+  if (values === undefined) throw new Error(`the tiny model has no ${name}`);
+  return values;
 }
 
 function tinyConfig(options: TinyModelOptions): Record<string, unknown> {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { emit } from "../../models/decoder";
 import type { DecoderSpec, RopeSpec } from "../../models/decoder-spec";
 import { readModelConfig } from "../../models/registry";
+import { at } from "../../testing/at";
 import { type CheckpointTensor, fillFromCheckpoint } from "../../testing/checkpoint";
 import { expectClose } from "../../testing/compare";
 import {
@@ -78,7 +79,7 @@ describe.each(GOLDEN_MODELS)("golden %s", (model) => {
 
   test("takes tensor names without their prefix", async () => {
     const bare = new Map([...checkpoint].map(([name, tensor]) => [name.replace(/^(model|transformer)\./, ""), tensor]));
-    const { ids, logprobs_f64 } = cases[1]!; // every golden file has three cases or more
+    const { ids, logprobs_f64 } = at(cases, 1);
     expectClose(await logprobsAfter(await load(goldenSpec(model), bare), ids), logprobs_f64, TOLERANCE);
   });
 });
@@ -125,7 +126,7 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
     ["positions forgotten", "gpt2", (spec) => ({ ...spec, learnedPositions: undefined })],
   ])("%s", async (_, model, mutate) => {
     const backend = await load(mutate(goldenSpec(model)), readCheckpoint(goldenFolder(model)));
-    const { ids, logprobs_f64 } = goldenCases(model).at(-1)!; // every golden file has three cases or more
+    const { ids, logprobs_f64 } = at(goldenCases(model), -1);
     const logprobs = await logprobsAfter(backend, ids);
     expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(
       /values differ by more than .* worst at \[\d+\]: -\d/,
@@ -134,8 +135,8 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
 
   test.each(GOLDEN_MODELS)("KV length one too short or too long, %s", async (model) => {
     const backend = await load(goldenSpec(model), readCheckpoint(goldenFolder(model)));
-    const { ids, logprobs_f64 } = goldenCases(model)[2]!; // every golden file has three cases or more
-    const last = Uint32Array.of(ids.at(-1)!); // 40 ids
+    const { ids, logprobs_f64 } = at(goldenCases(model), 2);
+    const last = Uint32Array.of(at(ids, -1));
     for (const [filled, position] of [
       [ids.length - 1, ids.length - 2], // the last token overwrites its neighbour's keys and values
       [ids.length, ids.length], // it sees its own twice
@@ -183,7 +184,7 @@ describe.runIf(storiesFolder)("stories260k, a trained Llama", () => {
   });
 
   test("writes the story that llama.cpp writes, to the last of 256 greedy ids", async () => {
-    const { prompt_ids, ids } = golden().files.F32.greedy[0]!; // eight prompts
+    const { prompt_ids, ids } = at(golden().files.F32.greedy, 0);
     expect(await greedy(await loadStories(), prompt_ids, ids.length)).toEqual(ids);
   });
 

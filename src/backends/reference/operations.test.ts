@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { inverseFrequencies, ropeTable } from "../../models/rope-frequencies";
+import { at } from "../../testing/at";
 import { expectClose } from "../../testing/compare";
 import { normalValues, seededRandom } from "../../testing/random";
 import {
@@ -144,12 +145,12 @@ describe("attention", () => {
     const [row, head, group] = [1, 3, 1];
     const weights = Array.from({ length: 4 }, (_, p) => {
       let dot = 0;
-      for (let i = 0; i < 3; i++) dot += q[row * 12 + head * 3 + i]! * keys[p * 6 + group * 3 + i]!; // in range
+      for (let i = 0; i < 3; i++) dot += at(q, row * 12 + head * 3 + i) * at(keys, p * 6 + group * 3 + i);
       return Math.exp(dot * shape.scale);
     });
     const sum = weights.reduce((a, b) => a + b);
     const expected = [0, 1, 2].map((i) =>
-      weights.reduce((total, w, p) => total + (w / sum) * values[p * 6 + 3 + i]!, 0),
+      weights.reduce((total, w, p) => total + (w / sum) * at(values, p * 6 + 3 + i), 0),
     );
     expectClose(y.subarray(21, 24), expected, { relative: 1e-12 });
   });

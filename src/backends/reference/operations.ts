@@ -175,7 +175,9 @@ export function attention(q: Values, keys: Values, values: Values, shape: Attent
       }
       const weights = softmax(scores.subarray(0, length));
       for (let p = 0; p < length; p++) {
-        for (let i = 0; i < headDim; i++) y[first + i]! += at(weights, p) * at(values, p * stride + group + i); // in range
+        for (let i = 0; i < headDim; i++) {
+          y[first + i] = at(y, first + i) + at(weights, p) * at(values, p * stride + group + i);
+        }
       }
     }
   }

@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 import { WordloomError } from "../../errors";
 import { packRows, unpackRows } from "../../formats/quantization";
 import { emit, weightMatrices } from "../../models/decoder";
+import { at } from "../../testing/at";
 import { expectClose } from "../../testing/compare";
 import { seededRandom } from "../../testing/random";
 import { samplingSettings } from "../../testing/sampling-settings";
-import { fillSink, tinyModel, type TinyModel } from "../../testing/tiny-models";
+import { fillSink, tinyModel, type TinyModel, weightOf } from "../../testing/tiny-models";
 import type { Backend, BeginOptions, StepResult } from "../backend";
 import { createReferenceBackend, type ReferenceOptions } from "./reference-backend";
 import { logSoftmaxAt, topLogprobs } from "./sampling";
@@ -54,7 +55,7 @@ function beginOptions(changes: Partial<BeginOptions> = {}): BeginOptions {
 async function steps(backend: Backend, options: BeginOptions): Promise<StepResult[]> {
   backend.begin(options);
   const results = [await backend.prefill(options.promptTokens, 0, true)];
-  while (!results.at(-1)!.done) results.push(await backend.step()); // never empty
+  while (!at(results, -1).done) results.push(await backend.step());
   return results;
 }
 
@@ -86,7 +87,7 @@ describe.each(MODELS)("%s", (_, model) => {
     await backend.prefill(tokens, 0, false);
     await backend.prefill(tokens.subarray(0, 1), 5, false);
     const again = await backend.readLogits();
-    await backend.prefill(Uint32Array.of(...tokens.subarray(0, 5), tokens[0]!), 0, false); // 20 tokens
+    await backend.prefill(Uint32Array.of(...tokens.subarray(0, 5), at(tokens, 0)), 0, false);
     expectClose(again, await backend.readLogits(), { absolute: 0 });
     await expect(backend.prefill(tokens, 7, false)).rejects.toThrow(/20 tokens at position 7; .*6 positions of 96/);
   });
@@ -97,7 +98,7 @@ describe.each(MODELS)("%s", (_, model) => {
     const expected = [];
     for (let position = 0; position < tokens.length - 1; position++) {
       await backend.prefill(tokens.subarray(position, position + 1), position, false);
-      expected.push(logSoftmaxAt(await backend.readLogits(), tokens[position + 1]!)); // below 20
+      expected.push(logSoftmaxAt(await backend.readLogits(), at(tokens, position + 1)));
     }
     expectClose(scores, expected, { relative: 1e-7 });
   });
@@ -108,7 +109,7 @@ describe.each(MODELS)("%s", (_, model) => {
       const matrices = weightMatrices(emit(model.spec));
       const weights = new Map(
         model.spec.tensors.map(({ name, shape: [rows, columns] }) => {
-          const values = model.weights.get(name)!; // one for each tensor
+          const values = weightOf(model, name);
           return [name, matrices.has(name) ? round(dtype, values, rows, columns) : values];
         }),
       );
@@ -159,8 +160,8 @@ describe("a run", () => {
   test("ends with an end token, which is reported", async () => {
     const backend = await load(model);
     const ids = idsOf(await steps(backend, beginOptions()));
-    const endTokenIds = [ids[3]!, 9999]; // 8 ids
-    const firstEnd = ids.indexOf(ids[3]!);
+    const endTokenIds = [at(ids, 3), 9999];
+    const firstEnd = ids.indexOf(at(ids, 3));
     expect(idsOf(await steps(backend, beginOptions({ endTokenIds })))).toEqual(ids.slice(0, firstEnd + 1));
   });
 
@@ -185,9 +186,9 @@ describe("a run", () => {
   test("a draw depends on its position, not on how the answer began", async () => {
     const backend = await load(model);
     const sampling = samplingSettings({ temperature: 1 });
-    const [first, second] = idsOf(await steps(backend, beginOptions({ sampling })));
-    const promptTokens = Uint32Array.of(...tokens, first!); // 8 ids
-    expect(idsOf(await steps(backend, beginOptions({ sampling, promptTokens })))[0]).toBe(second);
+    const ids = idsOf(await steps(backend, beginOptions({ sampling })));
+    const promptTokens = Uint32Array.of(...tokens, at(ids, 0));
+    expect(idsOf(await steps(backend, beginOptions({ sampling, promptTokens })))[0]).toBe(ids[1]);
   });
 
   test("penalties know prompt and answer", async () => {
@@ -202,7 +203,7 @@ describe("a run", () => {
 
   test("a model with a NaN in its weights is reported as invalid", async () => {
     const broken = tinyModel({ kind: "llama" });
-    broken.weights.get("final_norm.weight")![3] = NaN; // every tiny model has one
+    weightOf(broken, "final_norm.weight")[3] = NaN;
     const [result] = await steps(await load(broken), beginOptions({ maxNewTokens: 1 }));
     expect(result).toMatchObject({ id: 0, invalid: true });
   });

@@ -90,10 +90,12 @@ class ReferenceBackend implements Backend {
     };
   }
 
-  async ready(): Promise<void> {
-    this.assertNotDisposed();
-    this.weights.assertComplete();
-    this.state = "ready";
+  ready(): Promise<void> {
+    return Promise.resolve().then(() => {
+      this.assertNotDisposed();
+      this.weights.assertComplete();
+      this.state = "ready";
+    });
   }
 
   begin(options: BeginOptions): void {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { at } from "../../testing/at";
 import { expectClose } from "../../testing/compare";
 import { normalValues, seededRandom } from "../../testing/random";
 import { samplingSettings } from "../../testing/sampling-settings";
@@ -22,6 +23,13 @@ function logitsOf(listed: Record<number, number>, other: number): Float32Array {
   const logits = new Float32Array(32).fill(other);
   for (const [id, logit] of Object.entries(listed)) logits[Number(id)] = logit;
   return logits;
+}
+
+/** How often each of 0 … length − 1 occurs. */
+function countsOf(values: readonly number[], length: number): number[] {
+  const counts = Array<number>(length).fill(0);
+  for (const value of values) counts[value] = at(counts, value) + 1;
+  return counts;
 }
 
 describe("processLogits", () => {
@@ -157,8 +165,10 @@ describe("the random number", () => {
 
   /** Pearson's chi² of 64 equal bins has mean 63 and standard deviation 11.2; 5 of these away is a fault. */
   const chiSquare = (draws: number[]): number => {
-    const bins = new Float64Array(64);
-    for (const u of draws) bins[Math.floor(u * 64)]! += 1; // u < 1
+    const bins = countsOf(
+      draws.map((u) => Math.floor(u * 64)),
+      64,
+    );
     const expected = draws.length / 64;
     return bins.reduce((sum, bin) => sum + (bin - expected) ** 2 / expected, 0);
   };
@@ -176,7 +186,7 @@ describe("the random number", () => {
 
   test("neighbouring positions do not go together", () => {
     const draws = Array.from({ length: 20_000 }, (_, i) => uniform(3, 1, i) - 0.5);
-    const correlation = draws.slice(1).reduce((sum, u, i) => sum + u * draws[i]!, 0) / (draws.length / 12);
+    const correlation = draws.slice(1).reduce((sum, u, i) => sum + u * at(draws, i), 0) / (draws.length / 12);
     expect(Math.abs(correlation)).toBeLessThan(4 / Math.sqrt(draws.length));
   });
 });
@@ -191,14 +201,13 @@ describe("chooseToken", () => {
 
   test("draws each token as often as its probability says", () => {
     const draws = 20_000;
-    const counts = new Float64Array(4);
-    for (let position = 0; position < draws; position++) {
-      counts[chooseToken(logits, samplingSettings({ temperature: 1.5 }), [], [], position).id]! += 1; // ids are below 4
-    }
+    const settings = samplingSettings({ temperature: 1.5 });
+    const ids = Array.from({ length: draws }, (_, position) => chooseToken(logits, settings, [], [], position).id);
+    const counts = countsOf(ids, 4);
     const weights = Float64Array.from(logits, (logit) => Math.exp(logit / 1.5));
     const sum = weights.reduce((a, b) => a + b);
     const expected = weights.map((weight) => (weight / sum) * draws);
-    const chi = counts.reduce((total, count, i) => total + (count - expected[i]!) ** 2 / expected[i]!, 0);
+    const chi = counts.reduce((total, count, i) => total + (count - at(expected, i)) ** 2 / at(expected, i), 0);
     expect(chi).toBeLessThan(16.3); // 3 degrees of freedom, odds 1 in 1000
   });
 
@@ -211,7 +220,7 @@ describe("chooseToken", () => {
         const settings = samplingSettings({ temperature, seed: [seed, 0], topLogprobs: 2 });
         const choice = chooseToken(cold, settings, [1], [], 1);
         expect(choice.id).toBe(2);
-        expectClose([choice.logprob, choice.top[1]!.logprob], [-0.644397, -0.744397], { absolute: 1e-5 });
+        expectClose([choice.logprob, at(choice.top, 1).logprob], [-0.644397, -0.744397], { absolute: 1e-5 });
         expect(choice.top.map(({ id }) => id)).toEqual([2, 3]);
       }
     },

@@ -54,6 +54,9 @@ const KNOWN: Record<keyof LoadOptions, true> = {
 const POWER_PREFERENCES: readonly GPUPowerPreference[] = ["low-power", "high-performance"];
 const KNOWN_INTERNAL: Record<keyof InternalOptions, true> = { runAhead: true, prefillChunk: true, tier: true };
 
+/** What the backends' rings have room for. */
+const MAX_RUN_AHEAD = 4;
+
 /**
  * @param baseUrl what a relative source is relative to: the page's base; undefined in Node, where paths stay paths
  * @throws WordloomError option-invalid with the option's name; source-unsupported
@@ -106,9 +109,7 @@ export function currentBaseUrl(): string | undefined {
 /** Relative addresses become absolute here, since in a worker they would be relative to the worker's script. */
 function resolveSource(source: ModelSource, baseUrl: string | undefined): ModelSource {
   if (typeof source !== "string") {
-    if (Array.isArray(source) && source.length > 0 && source.every((file: unknown) => file instanceof Blob))
-      return source;
-    if (isDirectory(source)) return source;
+    if (isFileList(source) || isDirectory(source)) return source;
     throw new WordloomError(
       "source-unsupported",
       "the source is neither a string nor File objects nor a directory handle",
@@ -147,7 +148,7 @@ function resolveInternal(internal: LoadOptions["internal"]): InternalOptions {
   refuseUnknown(internal, KNOWN_INTERNAL, "internal");
   return {
     ...(given(internal.tier) ? { tier: internal.tier } : {}),
-    ...(given(internal.runAhead) ? { runAhead: whole(internal, "runAhead", 0, { min: 0, max: 16 }) } : {}),
+    ...(given(internal.runAhead) ? { runAhead: whole(internal, "runAhead", 0, { min: 0, max: MAX_RUN_AHEAD }) } : {}),
     ...(given(internal.prefillChunk)
       ? { prefillChunk: whole(internal, "prefillChunk", 1, { min: 1, max: Number.MAX_SAFE_INTEGER }) }
       : {}),

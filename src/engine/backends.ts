@@ -2,7 +2,7 @@
 import type { Backend, KvDtype, WeightDtype } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { packRows, unpackRows } from "../formats/quantization";
-import { countParameters, emit } from "../models/decoder";
+import { emit } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
 
 export type BackendName = "auto" | "webgpu" | "reference";
@@ -33,14 +33,13 @@ export const BACKEND_MAKERS: BackendMakers = {
     return createGpuBackend({
       spec,
       program: emit(spec),
-      parameterCount: countParameters(spec),
       dtype,
       kvDtype,
-      powerPreference,
+      contextLength,
       memoryBudgetBytes,
-      ...(device === undefined ? {} : { device }),
-      ...(contextLength === undefined ? {} : { contextLength }),
-      ...(tier === undefined ? {} : { tier }),
+      powerPreference,
+      device,
+      tier,
     });
   },
   async reference(spec, { dtype: wanted, kvDtype, contextLength, memoryBudgetBytes }) {

@@ -1,0 +1,163 @@
+/**
+ * A backend without a model, for tests of the loop: the next token is a function of all tokens before it, so that a
+ * wrong prefix, a lost chunk or a step too many changes the answer. It holds callers to the contract of backend.ts.
+ */
+import type { Backend, BackendFacts, BeginOptions, StepResult } from "../backends/backend";
+import { WordloomError } from "../errors";
+
+export interface FakeBackendOptions {
+  /** The id that follows these tokens. */
+  next?: (tokens: readonly number[]) => number;
+  contextLength?: number;
+  maxPrefillTokens?: number;
+  runAhead?: number;
+  /** False: results are there at once, in microtasks, as from a backend that never gives way. */
+  takesTime?: boolean;
+  /** Of all calls that give a token, counted from 1 over the backend's life. */
+  invalidAt?: number;
+  failsAt?: number;
+  /** From this call on nothing answers any more, as a lost device. */
+  hangsFrom?: number;
+  /** Told of each call, with how many there have been. */
+  onCall?: (count: number) => void;
+}
+
+export type FakeCall = { call: "prefill"; start: number; length: number } | { call: "step" } | { call: "score" };
+
+/** Depends on every token and its place. */
+export function hashNext(tokens: readonly number[]): number {
+  return tokens.reduce((hash, token, at) => (hash * 31 + token * (at + 7)) % 9973, 17) % 97;
+}
+
+export class FakeBackend implements Backend {
+  readonly facts: BackendFacts;
+  readonly maxPrefillTokens: number;
+  readonly runAhead: number;
+  readonly weights = { write: () => {}, drained: async () => {} };
+  readonly lost: Promise<Error>;
+  /** Ends the device. */
+  lose!: (reason: Error) => void; // set by the promise's executor, which runs at once
+  readonly calls: FakeCall[] = [];
+  readonly begins: BeginOptions[] = [];
+  mostInFlight = 0;
+  disposed = false;
+  readonly #options: FakeBackendOptions;
+  #inFlight = 0;
+  #tokenCalls = 0;
+  /** What the KV cache holds. */
+  #tokens: number[] = [];
+  #sampled: number[] = [];
+  #last: StepResult | undefined;
+  #clock: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FakeBackendOptions = {}) {
+    this.#options = options;
+    this.maxPrefillTokens = options.maxPrefillTokens ?? 64;
+    this.runAhead = options.runAhead ?? 1;
+    this.lost = new Promise((resolve) => (this.lose = resolve));
+    this.facts = {
+      backend: "webgpu",
+      adapter: "fake",
+      tier: "fake",
+      dtype: "f32",
+      kvDtype: "f32",
+      reason: "fake",
+      contextLength: options.contextLength ?? 1000,
+      bytes: { weights: 1, kvCache: 2, activations: 3 },
+    };
+  }
+
+  get steps(): number {
+    return this.calls.filter(({ call }) => call === "step").length;
+  }
+
+  async ready(): Promise<void> {}
+
+  async dispose(): Promise<void> {
+    this.disposed = true;
+  }
+
+  begin(options: BeginOptions): void {
+    if (this.#inFlight > 0) throw new Error(`begin with ${this.#inFlight} in flight`);
+    this.begins.push(options);
+    this.#sampled = [];
+    this.#last = undefined;
+  }
+
+  prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
+  prefill(tokens: Uint32Array, start: number, sample: true): Promise<StepResult>;
+  prefill(tokens: Uint32Array, start: number, sample: boolean): Promise<StepResult | void> {
+    this.#record({ call: "prefill", start, length: tokens.length });
+    this.#fill(tokens, start);
+    return sample ? this.#answer(this.#sample()) : this.#answer(undefined);
+  }
+
+  step(): Promise<StepResult> {
+    this.#record({ call: "step" });
+    const last = this.#last;
+    if (!last) throw new Error("a step before a prefill with sample");
+    if (last.done) return this.#answer(last);
+    this.#fill(Uint32Array.of(last.id), this.#tokens.length);
+    return this.#answer(this.#sample());
+  }
+
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
+    this.#record({ call: "score" });
+    this.#fill(tokens, start);
+    return this.#answer(Float32Array.from(targets, (target) => -target));
+  }
+
+  async readLogits(): Promise<Float32Array> {
+    throw new Error("the loop never reads logits");
+  }
+
+  #record(call: FakeCall): void {
+    this.calls.push(call);
+    this.#options.onCall?.(this.calls.length);
+  }
+
+  #fill(tokens: Uint32Array, start: number): void {
+    const { contextLength } = this.facts;
+    if (tokens.length === 0 || tokens.length > this.maxPrefillTokens)
+      throw new Error(`${tokens.length} tokens at once`);
+    if (start > this.#tokens.length) throw new Error(`start ${start} after ${this.#tokens.length} tokens`);
+    if (start + tokens.length > contextLength) throw new Error(`position ${start + tokens.length} of ${contextLength}`);
+    this.#tokens = [...this.#tokens.slice(0, start), ...tokens];
+  }
+
+  #sample(): StepResult {
+    const begin = this.begins.at(-1);
+    if (!begin) throw new Error("sampling before begin");
+    const id = (this.#options.next ?? hashNext)(this.#tokens);
+    this.#sampled.push(id);
+    this.#tokenCalls++;
+    const count = this.#sampled.length;
+    this.#last = {
+      count,
+      id,
+      logprob: -0.5,
+      top: [],
+      done:
+        begin.endTokenIds.includes(id) ||
+        count >= begin.maxNewTokens ||
+        this.#tokens.length >= this.facts.contextLength,
+      invalid: this.#tokenCalls === this.#options.invalidAt,
+    };
+    return this.#last;
+  }
+
+  #answer<T>(value: T): Promise<T> {
+    const { takesTime = true, failsAt, hangsFrom } = this.#options;
+    const call = this.#tokenCalls;
+    this.mostInFlight = Math.max(this.mostInFlight, ++this.#inFlight);
+    if (hangsFrom !== undefined && call >= hangsFrom) return new Promise(() => {});
+    const result = this.#clock.then(async () => {
+      if (takesTime) await new Promise((resolve) => setTimeout(resolve));
+      this.#inFlight--;
+      if (call === failsAt) throw new WordloomError("out-of-memory", "the fake failed as it was told to");
+      return value;
+    });
+    this.#clock = result.catch(() => undefined); // the caller has `result`
+    return result;
+  }
+}

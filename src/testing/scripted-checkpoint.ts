@@ -6,7 +6,9 @@
  * vector of the last id, scaled by the final norm to 1/f with f = sqrt(1/hidden + eps), and the head is the table
  * times f. So the logits after a last id t are column t of the table, whatever came before.
  */
-import type { ModelFile, ModelFiles } from "../storage/model-files";
+import type { ModelFiles } from "../storage/model-files";
+import { makeSafetensors, type TensorToWrite } from "./make-safetensors";
+import { memoryFiles } from "./memory-files";
 
 const RMS_NORM_EPS = 1e-6;
 
@@ -55,7 +57,7 @@ export function scriptedCheckpoint(script: ScriptedCheckpoint): Map<string, Uint
   return new Map([
     ["config.json", jsonBytes(config)],
     ["tokenizer.json", jsonBytes(scriptedTokenizer(script.pieces, size))],
-    ["model.safetensors", safetensorsBytes(tensorsOf(size, hidden, script.table))],
+    ["model.safetensors", new Uint8Array(makeSafetensors(tensorsOf(size, hidden, script.table)))],
   ]);
 }
 
@@ -64,36 +66,9 @@ export function filesOf(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): Fi
   return [...files].map(([name, bytes]) => new File([bytes], name));
 }
 
-/** The files as a source, without File objects. */
+/** The files as a source, without File objects; its chunks are of an odd size, as a network delivers them. */
 export function modelFilesOf(files: ReadonlyMap<string, Uint8Array>): ModelFiles {
-  return {
-    description: "files in memory",
-    find: (name) => {
-      const bytes = files.get(name);
-      return Promise.resolve(bytes === undefined ? undefined : modelFileOf(name, bytes));
-    },
-  };
-}
-
-function modelFileOf(name: string, bytes: Uint8Array): ModelFile {
-  return {
-    name,
-    sizeBytes: bytes.length,
-    stream: ({ start = 0, end = bytes.length, signal } = {}) => {
-      if (signal?.aborted === true) return Promise.reject(signal.reason as Error); // what the caller aborted with
-      return Promise.resolve(
-        new ReadableStream<Uint8Array>({
-          start(controller) {
-            // Pieces of uneven size, as a network delivers them.
-            for (let at = start; at < end; at += 65_521) {
-              controller.enqueue(bytes.slice(at, Math.min(at + 65_521, end)));
-            }
-            controller.close();
-          },
-        }),
-      );
-    },
-  };
+  return memoryFiles(Object.fromEntries(files), { chunkBytes: 65_521 });
 }
 
 function scriptedTokenizer(pieces: readonly string[], size: number): unknown {
@@ -133,13 +108,7 @@ function scriptedTokenizer(pieces: readonly string[], size: number): unknown {
   };
 }
 
-interface Tensor {
-  name: string;
-  shape: number[];
-  values: Float32Array;
-}
-
-function tensorsOf(size: number, hidden: number, table: ScriptedCheckpoint["table"]): Tensor[] {
+function tensorsOf(size: number, hidden: number, table: ScriptedCheckpoint["table"]): TensorToWrite[] {
   const embedding = new Float32Array(size * hidden);
   for (let id = 0; id < size; id++) embedding[id * hidden + (id % hidden)] = 1;
   const scale = Math.sqrt(1 / hidden + RMS_NORM_EPS);
@@ -147,12 +116,12 @@ function tensorsOf(size: number, hidden: number, table: ScriptedCheckpoint["tabl
   for (let next = 0; next < size; next++) {
     for (let last = 0; last < hidden; last++) head[next * hidden + last] = table(last, next) * scale;
   }
-  const zero = (name: string): Tensor => ({
+  const zero = (name: string): TensorToWrite => ({
     name: `model.layers.0.${name}.weight`,
     shape: [hidden, hidden],
     values: new Float32Array(hidden * hidden),
   });
-  const ones = (name: string): Tensor => ({ name, shape: [hidden], values: new Float32Array(hidden).fill(1) });
+  const ones = (name: string): TensorToWrite => ({ name, shape: [hidden], values: new Float32Array(hidden).fill(1) });
   return [
     { name: "model.embed_tokens.weight", shape: [size, hidden], values: embedding },
     ...["q_proj", "k_proj", "v_proj", "o_proj"].map((name) => zero(`self_attn.${name}`)),
@@ -164,30 +133,6 @@ function tensorsOf(size: number, hidden: number, table: ScriptedCheckpoint["tabl
   ];
 }
 
-function safetensorsBytes(tensors: readonly Tensor[]): Uint8Array<ArrayBuffer> {
-  const entries: Record<string, unknown> = {};
-  let dataBytes = 0;
-  for (const { name, shape, values } of tensors) {
-    entries[name] = { dtype: "F32", shape, data_offsets: [dataBytes, dataBytes + values.byteLength] };
-    dataBytes += values.byteLength;
-  }
-  const json = JSON.stringify(entries);
-  const header = jsonText(json.padEnd(Math.ceil(json.length / 8) * 8));
-  const file = new Uint8Array(8 + header.length + dataBytes);
-  new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
-  file.set(header, 8);
-  let at = 8 + header.length;
-  for (const { values } of tensors) {
-    file.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
-    at += values.byteLength;
-  }
-  return file;
-}
-
-function jsonText(json: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(json);
-}
-
 function jsonBytes(value: unknown): Uint8Array<ArrayBuffer> {
-  return jsonText(JSON.stringify(value));
+  return new TextEncoder().encode(JSON.stringify(value));
 }

@@ -129,6 +129,11 @@ describe("keptSet", () => {
     expect(weights.length).toBe(ids.length);
   });
 
+  test("top-p stops where p is reached exactly", () => {
+    const equal = new Float32Array(4);
+    expect([...keptSet(equal, samplingSettings({ temperature: 1, topP: 0.5 })).ids]).toEqual([0, 1]);
+  });
+
   test("weights are e^((score − highest) / temperature), ids ascending", () => {
     const { weights } = keptSet(scores, samplingSettings({ temperature: 0.5 }));
     expectClose(weights, [1 / 16, 1, 1 / 4, 1, 1 / 16], { relative: 1e-6 });

@@ -1,7 +1,7 @@
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 import { chromiumArguments, findChromium } from "./scripts/find-chromium.mjs";
-import { tokenizerOnlyPlugin, wgslPlugin } from "./scripts/vite-plugins.ts";
+import { sharedWorkerPlugin, tokenizerOnlyPlugin, wgslPlugin } from "./scripts/vite-plugins.ts";
 
 const underTest = process.env["VITEST"] !== undefined;
 const chromium = underTest ? await findChromium() : undefined;
@@ -24,7 +24,8 @@ const inChromium = {
 
 export default defineConfig({
   base: "./",
-  plugins: [wgslPlugin(), tokenizerOnlyPlugin()],
+  plugins: [wgslPlugin(), tokenizerOnlyPlugin(), sharedWorkerPlugin()],
+  build: { modulePreload: false },
   optimizeDeps: { exclude: ["@xenova/transformers"], include: ["@huggingface/jinja"] },
   worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin()] },
   test: {

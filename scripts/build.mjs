@@ -20,20 +20,16 @@ async function buildLibrary(input, { external = [], oneFile = false, alias = [] 
     logLevel: "warn",
     publicDir: false,
     resolve: { alias },
-    worker: { rolldownOptions: { output: { entryFileNames: "[name].js", ...chunks } } },
+    worker: { rolldownOptions: { output: chunks } },
     build: {
       outDir: "dist-lib",
       emptyOutDir: false,
-      modulePreload: false,
+      chunkSizeWarningLimit: 1000,
       rolldownOptions: {
         input,
         external,
         preserveEntrySignatures: "strict",
-        output: {
-          entryFileNames: "[name].js",
-          assetFileNames: "[name][extname]",
-          ...chunks,
-        },
+        output: { entryFileNames: "[name].js", ...chunks },
       },
     },
   });

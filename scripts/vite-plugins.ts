@@ -77,3 +77,25 @@ export function tokenizerOnlyPlugin(): Plugin {
     },
   };
 }
+
+const WORKER_URL = 'new URL("./worker.ts", import.meta.url)';
+
+/**
+ * Builds the worker as one more entry of the page's own build, so that the engine, which the page also holds in case no
+ * worker can be had, is written and downloaded once. (Vite would bundle all of it a second time, for the worker alone.)
+ */
+export function sharedWorkerPlugin(): Plugin {
+  return {
+    name: "wordloom:shared-worker",
+    apply: "build",
+    enforce: "pre",
+    async transform(code, id) {
+      if (!id.endsWith("/src/worker/start-worker.ts")) return undefined;
+      if (!code.includes(WORKER_URL)) throw new Error(`start-worker.ts no longer says ${WORKER_URL}`);
+      const worker = await this.resolve("./worker.ts", id);
+      if (!worker) throw new Error("src/worker/worker.ts is missing");
+      const reference = this.emitFile({ type: "chunk", id: worker.id, name: "worker" });
+      return { code: code.replace(WORKER_URL, `new URL(import.meta.ROLLUP_FILE_URL_${reference})`), map: null };
+    },
+  };
+}

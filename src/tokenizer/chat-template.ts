@@ -44,6 +44,26 @@ export function templateTokens(tokenizerConfig: unknown): Record<string, string>
   return tokens;
 }
 
+/** What every template may use. */
+const BUILT_IN = {
+  true: true,
+  True: true,
+  false: false,
+  False: false,
+  none: null,
+  None: null,
+  range,
+  raise_exception: (message: unknown) => {
+    throw new Error(String(message));
+  },
+};
+
+function range(from: number, to?: number, step = 1): number[] {
+  const [start, stop] = to === undefined ? [0, from] : [from, to];
+  if (step === 0) throw new Error("range() with a step of 0");
+  return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
+}
+
 /**
  * @param variables further names for the template (`bos_token`, …)
  * @param now what `strftime_now` reads
@@ -56,20 +76,22 @@ export async function renderChat(
   now: () => Date = () => new Date(),
 ): Promise<string> {
   messages.forEach(checkMessage);
-  const { Template } = await import("@huggingface/jinja");
+  const { Environment, Interpreter, Template } = await import("@huggingface/jinja");
   const render = (shown: readonly ChatMessage[]): string => {
     try {
-      return new Template(template).render({
+      // Template.render would define its own strftime_now, which leaves %S and %A as they are.
+      const environment = new Environment();
+      const names = {
+        ...variables,
+        ...BUILT_IN,
         messages: shown,
         tools: null,
         documents: null,
         add_generation_prompt: true,
         strftime_now: (format: unknown) => strftime(String(format), now()),
-        raise_exception: (message: unknown) => {
-          throw new Error(String(message));
-        },
-        ...variables,
-      });
+      };
+      for (const [name, value] of Object.entries(names)) environment.set(name, value);
+      return String(new Interpreter(environment).run(new Template(template).parsed).value);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new WordloomError("template-failed", `the chat template failed: ${reason}`, { cause });

@@ -122,14 +122,16 @@ class WorkerEngine implements Engine {
     return this.#info;
   }
 
-  /** Once, before anything else. Rejects with `signal.reason` as soon as it aborts. */
+  /** Once, before anything else. Rejects with `signal.reason` as soon as it aborts; the worker is then of no use. */
   async load(request: LoadRequest, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    this.#info = await new Promise<EngineInfo>((resolve, reject) => {
+      const onAbort = () => reject(signal.reason as Error); // whatever the caller aborted with, as fetch does
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#ask({ type: "load", request }, signal, { onProgress })
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener("abort", onAbort));
+      if (signal.aborted) onAbort();
     });
-    aborted.catch(() => {}); // it may well abort after loading, which is nobody's affair
-    signal.throwIfAborted();
-    this.#info = await Promise.race([this.#ask({ type: "load", request }, signal, { onProgress }), aborted]);
   }
 
   generate(request: GenerateRequest, onChunk: (chunk: Chunk) => void, signal: AbortSignal): Promise<GenerationEnd> {

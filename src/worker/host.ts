@@ -1,4 +1,7 @@
-/** The worker's side: one engine, driven by messages. A request belongs to its port and dies with it. */
+/**
+ * The worker's side: one engine, driven by messages. A request belongs to its port: the worker is the caller's own, and
+ * ending it ends all of them.
+ */
 import type { Chunk } from "../engine/answer-stream";
 import type { Engine } from "../engine/engine";
 import type { LoadProgress, LoadRequest } from "../engine/load-model";
@@ -26,12 +29,6 @@ export class Host {
       else void this.#serve(message.id, message.ask);
     });
     this.#post({ kind: "hello", webgpu: typeof navigator !== "undefined" && "gpu" in navigator });
-  }
-
-  /** Stops everything; for when nobody is left at the other end of the port. */
-  async close(): Promise<void> {
-    for (const controller of this.#running.values()) controller.abort();
-    await this.#engine?.dispose();
   }
 
   async #serve(id: number, ask: Ask): Promise<void> {

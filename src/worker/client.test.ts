@@ -1,0 +1,298 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Chunk } from "../engine/answer-stream";
+import type { Engine, GenerateRequest, GenerationEnd } from "../engine/engine";
+import { loadEngine, type LoadProgress, type LoadRequest } from "../engine/load-model";
+import { WordloomError } from "../errors";
+import { modelFolder } from "../testing/model-folder";
+import { PortWorker } from "../testing/port-worker";
+import { samplingSettings } from "../testing/sampling-settings";
+import { chain, scriptedCheckpoint } from "../testing/scripted-checkpoint";
+import { connectEngine } from "./client";
+import type { LoadEngine } from "./host";
+
+const never = new AbortController().signal;
+const PIECES = ["<|end|>", "<|go|>", "a", "b", "c"];
+
+const LOAD: LoadRequest = {
+  source: modelFolder(scriptedCheckpoint({ pieces: PIECES, size: 32, table: chain(PIECES.length) })),
+  dtype: "auto",
+  kvDtype: "auto",
+  contextLength: undefined,
+  backend: "reference",
+  allowReference: false,
+  powerPreference: undefined,
+  memoryBudgetBytes: undefined,
+  headers: {},
+  internal: {},
+};
+
+const GENERATE: GenerateRequest = {
+  input: { kind: "ids", ids: Uint32Array.of(1) },
+  sampling: samplingSettings(),
+  seed: 1,
+  maxNewTokens: 8,
+  stop: [],
+  ignoreEos: false,
+  reusePrefix: true,
+};
+
+const inWorker: LoadEngine = (request, options) =>
+  loadEngine(request, { ...options, worker: true, workerReason: "a dedicated worker" });
+
+const open: PortWorker[] = [];
+afterEach(() => {
+  for (const worker of open.splice(0)) worker.terminate(); // an open channel keeps Node alive
+});
+
+async function connect(
+  load: LoadEngine,
+  options: { signal?: AbortSignal; onProgress?: (p: LoadProgress) => void } = {},
+) {
+  const worker = new PortWorker(load);
+  open.push(worker);
+  const engine = await connectEngine(LOAD, {
+    wantsWorker: true,
+    start: () => worker,
+    onProgress: options.onProgress ?? (() => {}),
+    signal: options.signal ?? never,
+  });
+  return { worker, engine };
+}
+
+/** An engine whose answers a test writes. */
+function fakeEngine(changes: Partial<Engine>): LoadEngine {
+  const unused = () => Promise.reject(new Error("not part of this test"));
+  return async () => ({
+    info: { worker: true } as Engine["info"], // of no interest here
+    generate: unused,
+    score: unused,
+    tokenize: unused,
+    detokenize: unused,
+    dispose: async () => {},
+    ...changes,
+  });
+}
+
+const END = { finishReason: "stop" } as GenerationEnd; // passed through as it is
+
+describe("through a port", () => {
+  test("an answer is the same as on this thread", async () => {
+    const { engine } = await connect(inWorker);
+    const here = await loadEngine(LOAD, { onProgress: () => {}, signal: never, worker: false, workerReason: "" });
+    const answers = await Promise.all(
+      [engine, here].map(async (one) => {
+        const chunks: Chunk[] = [];
+        const { timings: _, ...end } = await one.generate(GENERATE, (chunk) => chunks.push(chunk), never);
+        return { chunks, end };
+      }),
+    );
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.chunks.map(({ text }) => text).join("")).toBe("abc");
+    expect(engine.info).toEqual({ ...here.info, worker: true, workerReason: "a dedicated worker" });
+  });
+
+  test("scores, ids and texts come back as values", async () => {
+    const { engine } = await connect(inWorker);
+    const score = await engine.score({ kind: "ids", ids: Uint32Array.of(1, 2, 3) }, never);
+    expect(score?.tokens.map(({ id, text }) => [id, text])).toEqual([[1, ""], [2, "a"], [3, "b"]]); // prettier-ignore
+    expect(await engine.tokenize("abc", { addSpecialTokens: true })).toEqual([2, 3, 4]);
+    expect(await engine.detokenize(Uint32Array.of(4, 2))).toBe("ca");
+  });
+
+  test("progress comes while loading, weights with their bytes", async () => {
+    const phases: string[] = [];
+    const weights: LoadProgress[] = [];
+    await connect(inWorker, {
+      onProgress: (progress) => {
+        if (phases.at(-1) !== progress.phase) phases.push(progress.phase);
+        if (progress.phase === "weights") weights.push(progress);
+      },
+    });
+    expect(phases).toEqual(["config", "device", "tokenizer", "weights", "warmup"]);
+    const last = weights.at(-1);
+    expect(last).toMatchObject({ file: "model.safetensors", loadedBytes: last?.totalBytes });
+    expect(last?.loadedBytes).toBeGreaterThan(32 * 32 * 4);
+  });
+
+  test("chunks of one tick are one message, and all come before the end", async () => {
+    const chunk = (text: string): Chunk => ({ text, tokens: [] });
+    const { engine, worker } = await connect(
+      fakeEngine({
+        generate: async (_, onChunk) => {
+          for (const text of ["a", "b", "c"]) onChunk(chunk(text));
+          await new Promise((resolve) => setTimeout(resolve));
+          onChunk(chunk("d"));
+          return END;
+        },
+      }),
+    );
+    const texts: string[] = [];
+    expect(await engine.generate(GENERATE, ({ text }) => texts.push(text), never)).toEqual(END);
+    expect(texts).toEqual(["a", "b", "c", "d"]);
+    const sent = worker.received.flatMap((message) => (message.kind === "chunks" ? [message.chunks.length] : []));
+    expect(sent).toEqual([3, 1]);
+  });
+
+  test("a failure keeps its code, message and remedy", async () => {
+    const error = new WordloomError("out-of-memory", "312 MiB are missing", { remedy: "close something" });
+    const { engine } = await connect(fakeEngine({ generate: () => Promise.reject(error) }));
+    const failure = engine.generate(GENERATE, () => {}, never);
+    await expect(failure).rejects.toBeInstanceOf(WordloomError);
+    await expect(failure).rejects.toMatchObject(error.toPlain());
+  });
+
+  test("an abort reaches its own request only, and its reason stays here", async () => {
+    const stopped: string[] = [];
+    const { engine, worker } = await connect(
+      fakeEngine({
+        generate: (request, _, signal) =>
+          new Promise((resolve) => {
+            signal.addEventListener("abort", () => {
+              stopped.push(`seed ${request.seed}`);
+              resolve({ ...END, finishReason: "abort" });
+            });
+            if (request.seed === 2) setTimeout(() => resolve(END), 20);
+          }),
+      }),
+    );
+    const controller = new AbortController();
+    const first = engine.generate(GENERATE, () => {}, controller.signal);
+    const second = engine.generate({ ...GENERATE, seed: 2 }, () => {}, never);
+    // A reason that could not be posted.
+    controller.abort(() => {});
+    expect((await first).finishReason).toBe("abort");
+    expect((await second).finishReason).toBe("stop");
+    expect(stopped).toEqual(["seed 1"]);
+    expect(worker.terminated).toBe(false);
+  });
+
+  test("what cannot be posted is refused as an option", async () => {
+    const { engine } = await connect(inWorker);
+    const messages = [{ role: "user", content: "a", tool: () => {} }];
+    await expect(
+      engine.generate({ ...GENERATE, input: { kind: "chat", messages } }, () => {}, never),
+    ).rejects.toMatchObject({ code: "option-invalid" });
+  });
+});
+
+describe("the end of a worker", () => {
+  const silent = fakeEngine({ generate: () => new Promise(() => {}), score: () => new Promise(() => {}) });
+
+  test("a crash is worker-failed for all pending and later calls", async () => {
+    const { engine, worker } = await connect(silent);
+    const pending = [engine.generate(GENERATE, () => {}, never), engine.score(GENERATE.input, never)];
+    worker.crash("out of memory");
+    const refusal = { code: "worker-failed", message: expect.stringContaining("out of memory") };
+    for (const one of pending) await expect(one).rejects.toMatchObject(refusal);
+    await expect(engine.tokenize("a", { addSpecialTokens: true })).rejects.toMatchObject(refusal);
+    expect(worker.terminated).toBe(true);
+  });
+
+  test("a crash while loading is worker-failed", async () => {
+    const worker = new PortWorker(() => new Promise(() => {}));
+    open.push(worker);
+    const loading = connectEngine(LOAD, {
+      wantsWorker: true,
+      start: () => worker,
+      onProgress: () => {},
+      signal: never,
+    });
+    loading.catch(() => {});
+    await vi.waitFor(() => expect(worker.received).toHaveLength(1)); // it has greeted, and loads
+    await new Promise((resolve) => setTimeout(resolve));
+    worker.crash("boom");
+    await expect(loading).rejects.toMatchObject({ code: "worker-failed" });
+  });
+
+  test("dispose frees the engine before the worker ends, refuses the pending, and twice is once", async () => {
+    const dispose = vi.fn(async () => {});
+    const load = fakeEngine({ generate: () => new Promise(() => {}), dispose });
+    const { engine, worker } = await connect(load);
+    const pending = engine.generate(GENERATE, () => {}, never);
+    pending.catch(() => {});
+    await Promise.all([engine.dispose(), engine.dispose()]);
+    await expect(pending).rejects.toMatchObject({ code: "disposed" });
+    await expect(engine.detokenize(Uint32Array.of(1))).rejects.toMatchObject({ code: "disposed" });
+    expect(dispose).toHaveBeenCalledTimes(1);
+    expect(worker.terminated).toBe(true);
+  });
+
+  test("after a crash dispose still ends well", async () => {
+    const { engine, worker } = await connect(silent);
+    worker.crash("boom");
+    await engine.dispose();
+    await expect(engine.tokenize("a", { addSpecialTokens: true })).rejects.toMatchObject({ code: "disposed" });
+  });
+
+  test("an abort while loading rejects with its reason and ends the worker", async () => {
+    const controller = new AbortController();
+    const worker = new PortWorker(() => new Promise(() => {}));
+    open.push(worker);
+    const loading = connectEngine(LOAD, {
+      wantsWorker: true,
+      start: () => worker,
+      onProgress: () => {},
+      signal: controller.signal,
+    });
+    loading.catch(() => {});
+    await vi.waitFor(() => expect(worker.received).toHaveLength(1));
+    controller.abort("enough");
+    await expect(loading).rejects.toBe("enough");
+    expect(worker.terminated).toBe(true);
+  });
+
+  test("a model that cannot be loaded ends its worker", async () => {
+    const worker = new PortWorker(() => Promise.reject(new WordloomError("model-not-found", "nothing there")));
+    open.push(worker);
+    await expect(
+      connectEngine(LOAD, { wantsWorker: true, start: () => worker, onProgress: () => {}, signal: never }),
+    ).rejects.toMatchObject({ code: "model-not-found", message: "nothing there" });
+    expect(worker.terminated).toBe(true);
+  });
+});
+
+describe("on the caller's thread", () => {
+  const here = { wantsWorker: true, onProgress: () => {}, signal: never };
+  const refuses = () => {
+    throw new DOMException("blocked by the page's policy", "SecurityError");
+  };
+
+  test.each([
+    ["worker: false", { ...here, wantsWorker: false, start: refuses }, "worker is false"],
+    ["a device", { ...here, device: {} as GPUDevice, start: refuses }, "GPUDevice"],
+    ["a fetch of its own", { ...here, fetch: async () => new Response(), start: refuses }, "fetch"],
+    ["no Worker at all, as in Node", here, "no workers here"],
+    ["a worker that is refused at once", { ...here, start: refuses }, "blocked by the page's policy"],
+  ])("with %s, and info says so", async (_, options, says) => {
+    const { info } = await connectEngine(LOAD, options);
+    expect(info.worker).toBe(false);
+    expect(info.workerReason).toContain(says);
+  });
+
+  test("with a worker that is refused by an event, and info says so", async () => {
+    const worker = new PortWorker(undefined);
+    open.push(worker);
+    const loading = connectEngine(LOAD, { ...here, start: () => worker });
+    worker.crash("");
+    const { info } = await loading;
+    expect(info).toMatchObject({ worker: false, workerReason: expect.stringContaining("no reason") });
+    expect(worker.terminated).toBe(true);
+  });
+
+  test("with WebGPU on the page only, and info says so", async () => {
+    vi.stubGlobal("navigator", {});
+    const worker = new PortWorker(inWorker);
+    open.push(worker);
+    vi.stubGlobal("navigator", { gpu: { requestAdapter: async () => null } });
+    try {
+      const loading = connectEngine(
+        { ...LOAD, backend: "auto", allowReference: true },
+        { ...here, start: () => worker },
+      );
+      const info = await loading.then((engine) => engine.info);
+      expect(info.workerReason).toContain("on the page only");
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+});

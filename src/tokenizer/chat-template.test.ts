@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { WordloomError } from "../errors";
+import { type WordloomError } from "../errors";
 import { caseOf } from "../testing/cases/case-file";
 import { chatTemplateOf, renderChat, templateTokens } from "./chat-template";
 import { createTokenizer } from "./load-tokenizer";

@@ -91,7 +91,7 @@ export async function renderChat(
         strftime_now: (format: unknown) => strftime(String(format), now()),
       };
       for (const [name, value] of Object.entries(names)) environment.set(name, value);
-      return String(new Interpreter(environment).run(new Template(template).parsed).value);
+      return text(new Interpreter(environment).run(new Template(template).parsed).value, "the rendered text");
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new WordloomError("template-failed", `the chat template failed: ${reason}`, { cause });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WordloomError } from "../errors";
+import { type WordloomError } from "../errors";
 import { compileOniguruma } from "./pattern";
 
 /** All matches, joined by a bar. */

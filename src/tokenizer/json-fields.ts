@@ -33,10 +33,12 @@ export function text(value: unknown, place: string): string {
 
 /** A whole number from 0 to 2^31 - 1: an id or a count. */
 export function count(value: unknown, place: string): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > 0x7fffffff) {
-    throw invalid(place, "a whole number from 0");
-  }
+  if (!isCount(value)) throw invalid(place, "a whole number from 0");
   return value;
+}
+
+export function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 0x7fffffff;
 }
 
 /** `absent` where the key is missing or null. */

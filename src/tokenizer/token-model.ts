@@ -6,7 +6,7 @@
  */
 import { TokenizerModel } from "@xenova/transformers/src/tokenizers.js";
 import { WordloomError } from "../errors";
-import { count, flag, invalid, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
+import { count, flag, invalid, isCount, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
 
 export interface TokenModel {
   /** Pieces as they are spelled in the file → ids. */
@@ -90,15 +90,14 @@ function knownCharacters(word: string, vocab: ReadonlyMap<string, number>, byteF
 function readMerges(value: unknown, vocab: ReadonlyMap<string, number>): Map<string, number> {
   const ranks = new Map<string, number>();
   list(value, "model.merges").forEach((merge, rank) => {
-    const place = `model.merges[${rank}]`;
     // Written as "a b" until 2024, since then as ["a", "b"], so that pieces may hold blanks.
-    const pair = typeof merge === "string" ? merge.split(" ") : list(merge, place);
-    const [left, right] = pair;
-    if (pair.length !== 2 || typeof left !== "string" || typeof right !== "string") {
-      throw invalid(place, "a pair of pieces");
-    }
+    const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
+    if (!Array.isArray(pair) || pair.length !== 2) throw invalid(`model.merges[${rank}]`, "a pair of pieces");
+    const [left, right] = pair as unknown[];
+    if (typeof left !== "string" || typeof right !== "string")
+      throw invalid(`model.merges[${rank}]`, "a pair of pieces");
     if (!vocab.has(left) || !vocab.has(right) || !vocab.has(left + right)) {
-      throw invalid(place, `a merge of pieces of the vocabulary, not of ${JSON.stringify(pair)},`);
+      throw invalid(`model.merges[${rank}]`, `a merge of pieces of the vocabulary, not of ${JSON.stringify(pair)},`);
     }
     ranks.set(left + BETWEEN_PIECES + right, rank);
   });
@@ -201,7 +200,8 @@ function createWordPiece(model: JsonRecord): TokenModel {
 function readVocab(value: unknown): Map<string, number> {
   const vocab = new Map<string, number>();
   for (const [piece, id] of Object.entries(record(value, "model.vocab"))) {
-    vocab.set(piece, count(id, `model.vocab[${JSON.stringify(piece)}]`));
+    // The place is spelled out only for an error: some vocabularies have 262,144 pieces.
+    vocab.set(piece, isCount(id) ? id : count(id, `model.vocab[${JSON.stringify(piece)}]`));
   }
   return vocab;
 }

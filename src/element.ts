@@ -1,0 +1,2 @@
+/** `import "wordloom/element"` registers `<word-loom>`. */
+export { WordLoom, type WordLoomState } from "./ui/word-loom/word-loom";

@@ -1,0 +1,62 @@
+/** Numbers as people read them, always with their unit; the blank before a unit does not break. */
+
+const KIB = 1024;
+const NBSP = "\u00a0";
+
+/** 10 957 152 → "10.4 MiB". Whole below 1 KiB, one decimal up to 100, none above. */
+export function formatBytes(sizeBytes: number): string {
+  if (sizeBytes < KIB) return `${Math.round(sizeBytes)}${NBSP}B`;
+  let value = sizeBytes;
+  let unit = "B";
+  for (const next of ["KiB", "MiB", "GiB", "TiB"]) {
+    if (value < KIB && roundedDigits(value) < KIB) break;
+    value /= KIB;
+    unit = next;
+  }
+  return `${decimal(value)}${NBSP}${unit}`;
+}
+
+/** 5 475 584 → "5.5 M", 1 235 814 400 → "1.2 B" (billion); whole below ten thousand. */
+export function formatCount(count: number): string {
+  if (count < 10_000) return String(Math.round(count));
+  if (count < 999_500) return `${decimal(count / 1e3)}${NBSP}k`;
+  if (count < 999_500_000) return `${decimal(count / 1e6)}${NBSP}M`;
+  return `${decimal(count / 1e9)}${NBSP}B`;
+}
+
+export function formatTokensPerSecond(tokensPerSecond: number): string {
+  return `${decimal(tokensPerSecond)}${NBSP}tokens/s`;
+}
+
+/** 0.4 → "0.4 ms", 1234 → "1.2 s", 125 000 → "2 min 5 s". */
+export function formatDuration(elapsedMs: number): string {
+  if (elapsedMs < 999.5) return `${decimal(elapsedMs)}${NBSP}ms`;
+  const seconds = elapsedMs / 1000;
+  if (seconds < 59.5) return `${decimal(seconds)}${NBSP}s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return `${Math.floor(whole / 60)}${NBSP}min ${whole % 60}${NBSP}s`;
+  return `${Math.floor(whole / 3600)}${NBSP}h ${Math.floor((whole % 3600) / 60)}${NBSP}min`;
+}
+
+/** "4.2 of 10.4 MiB", or "4.2 MiB" where the total is unknown. */
+export function formatBytesOf(loadedBytes: number, totalBytes: number | undefined): string {
+  if (totalBytes === undefined || totalBytes <= 0) return formatBytes(loadedBytes);
+  const [loaded, loadedUnit] = formatBytes(loadedBytes).split(NBSP);
+  const [total, totalUnit] = formatBytes(totalBytes).split(NBSP);
+  return `${loaded}${loadedUnit === totalUnit ? "" : NBSP + (loadedUnit ?? "")} of ${total}${NBSP}${totalUnit}`;
+}
+
+/** The last part of a path or hub name, as a person would call the model: "wordloom-stories", "Qwen3-0.6B". */
+export function modelName(source: string): string {
+  const path = source.replace(/[?#].*$/, "").replace(/\/+$/, "");
+  const last = path.slice(path.lastIndexOf("/") + 1) || path;
+  return last.replace(/@[^@]*$/, "") || source;
+}
+
+function decimal(value: number): string {
+  return value < 99.95 ? (Math.round(value * 10) / 10).toFixed(1) : String(Math.round(value));
+}
+
+function roundedDigits(value: number): number {
+  return value < 99.95 ? Math.round(value * 10) / 10 : Math.round(value);
+}

@@ -1,0 +1,87 @@
+/** The element's attributes as the options of `TextGenerator.load` and `generate`; only what was set is passed on. */
+import type { LoadOptions } from "../../api/options";
+import type { GenerateOptions } from "../generator";
+
+/** Where the page keeps the model that needs no download from elsewhere; relative to the page. */
+export const BUNDLED_MODEL = "models/wordloom-stories";
+
+export interface LoadSettings {
+  model: string | undefined;
+  dtype: string | undefined;
+  contextLength: number | undefined;
+  backend: string | undefined;
+  allowReference: boolean;
+}
+
+export interface GenerateSettings {
+  maxNewTokens: number | undefined;
+  temperature: number | undefined;
+  topK: number | undefined;
+  topP: number | undefined;
+  minP: number | undefined;
+  repetitionPenalty: number | undefined;
+  seed: number | undefined;
+  stopStrings: readonly string[] | undefined;
+}
+
+export function loadOptions(settings: LoadSettings): LoadOptions {
+  return withoutUndefined({
+    // Attributes are any text; `load` refuses by name what is none of its values.
+    dtype: settings.dtype as LoadOptions["dtype"],
+    contextLength: settings.contextLength,
+    backend: settings.backend as LoadOptions["backend"],
+    allowReference: settings.allowReference || undefined,
+  });
+}
+
+export function generateOptions(settings: GenerateSettings): GenerateOptions {
+  return withoutUndefined({
+    maxNewTokens: settings.maxNewTokens,
+    temperature: settings.temperature,
+    topK: settings.topK,
+    topP: settings.topP,
+    minP: settings.minP,
+    repetitionPenalty: settings.repetitionPenalty,
+    seed: settings.seed,
+    stop: settings.stopStrings,
+  });
+}
+
+/** Equal keys: the same source, loaded the same way. */
+export function loadKey(settings: LoadSettings): string {
+  return JSON.stringify([settings.model ?? BUNDLED_MODEL, loadOptions(settings)]);
+}
+
+/**
+ * An attribute's number. What is not a number becomes NaN, which the generator refuses by the option's name: a typing
+ * error must not silently mean the default.
+ */
+export const numberConverter = {
+  fromAttribute(value: string | null): number | undefined {
+    if (value === null) return undefined;
+    return value.trim() === "" ? Number.NaN : Number(value);
+  },
+};
+
+/** `stop-strings`: a JSON array of strings, or else one stop string, taken as it is. */
+export const stopStringsConverter = {
+  fromAttribute(value: string | null): readonly string[] | undefined {
+    if (value === null) return undefined;
+    if (value.trimStart().startsWith("[")) {
+      try {
+        const parsed: unknown = JSON.parse(value);
+        if (Array.isArray(parsed) && parsed.every((item) => typeof item === "string")) return parsed;
+      } catch {
+        return [value]; // a stop string that begins with a bracket
+      }
+    }
+    return [value];
+  },
+};
+
+function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  // Object.fromEntries forgets the keys' types; they are those of T.
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

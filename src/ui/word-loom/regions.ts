@@ -1,0 +1,132 @@
+/** The parts of the element that only show what they are given: failure, progress, status. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { WordloomError } from "../../errors";
+import type { GenerationEnd, GeneratorInfo, LoadProgress } from "../generator";
+import { headline, offerFor, OFFER_LABELS, type Offer } from "./failure";
+import { formatBytes, formatBytesOf, formatCount, formatDuration, formatTokensPerSecond, modelName } from "./format";
+
+/** In place of the error's remedy, which speaks to programmers, where a button does what it advises. */
+const WITHOUT_GPU =
+  "Open the page in Chrome or Edge 121 or later or Safari 26, on https or localhost. Or let the processor write: this " +
+  "model is small enough for that, at a few words a second.";
+
+export function failureTemplate(
+  error: WordloomError,
+  smallModel: boolean,
+  accept: (offer: Offer) => void,
+): TemplateResult {
+  const offer = offerFor(error.code, smallModel);
+  return html`
+    <div part="failure" role="alert">
+      <p class="headline">${headline(error.code)}</p>
+      <p>${error.message}</p>
+      <p class="remedy">${offer === "without-gpu" ? WITHOUT_GPU : error.remedy}</p>
+      ${offer ? html`<button type="button" @click=${() => accept(offer)}>${OFFER_LABELS[offer]}</button>` : nothing}
+    </div>
+  `;
+}
+
+const PHASES: Record<LoadProgress["phase"], string> = {
+  config: "Reading the model's settings",
+  device: "Making room for the model",
+  tokenizer: "Reading the model's vocabulary",
+  weights: "Loading the model's weights",
+  warmup: "Getting ready to write",
+};
+
+/** Bytes, rate and remaining time while there are bytes; else what is being done. */
+export function progressTemplate(
+  model: string,
+  progress: LoadProgress | undefined,
+  bytesPerSecond: number | undefined,
+): TemplateResult {
+  const doing = progress ? PHASES[progress.phase] : `Opening ${modelName(model)}`;
+  const total = progress?.totalBytes;
+  if (progress?.phase !== "weights" || !total)
+    return html`
+      <div part="progress">
+        <progress aria-label="Loading ${modelName(model)}"></progress>
+        <span>${doing} …</span>
+      </div>
+    `;
+  const remainingMs = bytesPerSecond ? ((total - progress.loadedBytes) / bytesPerSecond) * 1000 : 0;
+  const numbers = [
+    formatBytesOf(progress.loadedBytes, total),
+    bytesPerSecond === undefined ? "" : `${formatBytes(bytesPerSecond)}/s`,
+    remainingMs < 500 ? "" : `about ${formatDuration(remainingMs)} left`,
+  ].filter((text) => text !== "");
+  return html`
+    <div part="progress">
+      <progress aria-label="Loading ${modelName(model)}" max=${total} value=${progress.loadedBytes}></progress>
+      <span>${doing} · ${numbers.join(" · ")}</span>
+    </div>
+  `;
+}
+
+export interface StatusNumbers {
+  model: string;
+  info: GeneratorInfo | undefined;
+  tokensPerSecond: number | undefined;
+  timings: GenerationEnd["timings"] | undefined;
+  contextUsed: number | undefined;
+  tokensWritten: number | undefined;
+}
+
+/** One line; each number has a sentence that explains it, on hover, focus or tap. */
+export function statusTemplate(numbers: StatusNumbers): TemplateResult {
+  const { model, info, timings, contextUsed, tokensWritten } = numbers;
+  const speed = numbers.tokensPerSecond;
+  if (!info) return html`<div part="status"><span class="fact">${modelName(model)}</span></div>`;
+  const total = info.bytes.weights + info.bytes.kvCache + info.bytes.activations;
+  const place = info.backend === "webgpu" ? "the graphics card" : "the processor (slowly, without the graphics card)";
+  return html`
+    <div part="status">
+      ${fact(
+        "model",
+        html`${modelName(model)} · ${info.dtype}`,
+        `The model that writes: ${formatCount(info.parameterCount)} weights in ${info.layerCount} layers, held as
+         ${info.dtype}, computed by ${place}.`,
+      )}
+      ${
+        speed !== undefined && Number.isFinite(speed) && speed > 0
+          ? fact(
+              "speed",
+              formatTokensPerSecond(speed),
+              `A token is a word or a piece of one. ${
+                timings
+                  ? `The first came after ${formatDuration(timings.firstTokenMs)}; the beginning was read in
+                   ${formatDuration(timings.prefillMs)}.`
+                  : "Measured over the last three seconds."
+              }`,
+            )
+          : nothing
+      }
+      ${fact(
+        "context",
+        contextUsed === undefined
+          ? `${tokensWritten ?? 0} tokens written`
+          : html`${contextUsed} of ${info.contextLength} positions`,
+        `The model sees ${info.contextLength} tokens at once, your words and its own together. When they are used up it
+         stops.`,
+      )}
+      ${fact(
+        "memory",
+        formatBytes(total),
+        `Memory in use: weights ${formatBytes(info.bytes.weights)}, KV cache ${formatBytes(info.bytes.kvCache)} (what
+         the model keeps of each token it has read: ${formatBytes(info.bytes.kvCache / info.contextLength)} a token),
+         activations ${formatBytes(info.bytes.activations)} (its scratch paper).`,
+      )}
+    </div>
+  `;
+}
+
+function fact(name: string, text: unknown, explanation: string): TemplateResult {
+  return html`
+    <button type="button" class="fact" aria-describedby="about-${name}" @keydown=${dismissOnEscape}>${text}</button
+    ><span id="about-${name}" class="explanation" role="tooltip">${explanation}</span>
+  `;
+}
+
+function dismissOnEscape(event: KeyboardEvent): void {
+  if (event.key === "Escape") (event.currentTarget as HTMLElement).blur(); // the listener is on the button
+}

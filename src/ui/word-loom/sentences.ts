@@ -1,0 +1,14 @@
+/** Whole sentences from a stream of text: what a screen reader is given, and what appears with reduced motion. */
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
+
+/**
+ * @param pending text that has not been handed on yet
+ * @returns `whole`: all sentences that are certainly over; `rest`: the one still being written.
+ *   `whole + rest === pending`.
+ */
+export function takeSentences(pending: string): { whole: string; rest: string } {
+  let lastStart = 0;
+  for (const { index } of segmenter.segment(pending)) lastStart = index;
+  return { whole: pending.slice(0, lastStart), rest: pending.slice(lastStart) };
+}

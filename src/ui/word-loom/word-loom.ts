@@ -1,0 +1,490 @@
+import { LitElement, html, nothing } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import type { LoadOptions } from "../../api/options";
+import { TextGenerator } from "../../api/text-generator";
+import { WordloomError, type PlainWordloomError } from "../../errors";
+import type { GeneratedToken, GenerationEnd, Generator, GeneratorInfo, LoadProgress } from "../generator";
+import { sharedGenerators, type Lease } from "../shared-generators";
+import { losesModel, type Offer } from "./failure";
+import { BUNDLED_MODEL, generateOptions, loadKey, loadOptions, numberConverter, stopStringsConverter } from "./options";
+import { RateMeter } from "./rate-meter";
+import { failureTemplate, progressTemplate, statusTemplate } from "./regions";
+import { styles } from "./styles";
+import { WrittenText } from "./written-text";
+
+/** Everything the element can be doing. A lease is held in exactly the phases that can write. */
+type Phase =
+  | { kind: "idle" }
+  | { kind: "loading"; key: string; abort: AbortController; opening: Promise<Lease | undefined> }
+  | { kind: "ready"; lease: Lease }
+  | { kind: "generating"; lease: Lease; abort: AbortController }
+  | { kind: "failed"; error: WordloomError; lease: Lease | undefined };
+
+export type WordLoomState = Phase["kind"];
+
+/** How the text on the page came about; what can be continued. */
+interface Written {
+  /** The prompt it was written from. */
+  readonly prompt: string;
+  promptTokens: number | undefined;
+  completionTokens: number;
+  end: GenerationEnd | undefined;
+}
+
+const STATUS_INTERVAL_MS = 250;
+
+/**
+ * Writes text for a prompt, in the page.
+ *
+ * The prompt is typed where the text will stand; what the model writes flows on from it. Elements with the same model
+ * and load options share one loaded model. Removing the element stops what it is doing and gives its model up.
+ * Failures never reject a method's promise: they are the state `failed`, a sentence with a next step in the element,
+ * and the event `generation-error`.
+ *
+ * @fires model-progress - While loading; `detail: { phase, file, loadedBytes, totalBytes }`.
+ * @fires model-ready - The model can write; `detail`: as `TextGenerator.info`.
+ * @fires generated-token - New text has arrived; `detail: { text, tokens }`.
+ * @fires generation-end - A run has ended, or was stopped; `detail`: as `run.end`.
+ * @fires generation-error - Loading or writing failed; `detail: { code, message, remedy }`.
+ * @slot - Shown while nothing has been written.
+ * @csspart prompt - The editable beginning of the text.
+ * @csspart output - The text the model has written.
+ * @csspart failure - What failed, and the next step.
+ * @csspart progress - How far loading has come.
+ * @csspart controls - The buttons.
+ * @csspart intro - Around the slot.
+ * @csspart status - One line of numbers: model, speed, context, memory.
+ * @cssproperty --word-loom-accent - Colour of the reader's own words, of progress and focus.
+ * @cssproperty --word-loom-ink - Colour of the text.
+ * @cssproperty --word-loom-muted - Colour of numbers and hints.
+ * @cssproperty --word-loom-paper - Colour behind the text.
+ * @cssproperty --word-loom-text-font - Typeface of the text.
+ */
+@customElement("word-loom")
+export class WordLoom extends LitElement {
+  static override styles = styles;
+
+  /** URL, path or hub name of a model; default: the bundled one. */
+  @property() model: string | undefined;
+  @property() prompt = "";
+  @property({ attribute: "max-new-tokens", converter: numberConverter }) maxNewTokens: number | undefined;
+  @property({ converter: numberConverter }) temperature: number | undefined;
+  @property({ attribute: "top-k", converter: numberConverter }) topK: number | undefined;
+  @property({ attribute: "top-p", converter: numberConverter }) topP: number | undefined;
+  @property({ attribute: "min-p", converter: numberConverter }) minP: number | undefined;
+  @property({ attribute: "repetition-penalty", converter: numberConverter }) repetitionPenalty: number | undefined;
+  @property({ converter: numberConverter }) seed: number | undefined;
+  @property({ attribute: "stop-strings", converter: stopStringsConverter }) stopStrings: readonly string[] | undefined;
+  @property() dtype: string | undefined;
+  @property({ attribute: "context-length", converter: numberConverter }) contextLength: number | undefined;
+  @property() backend: string | undefined;
+  @property({ attribute: "allow-reference", type: Boolean }) allowReference = false;
+  @property({ type: Boolean }) autoload = false;
+
+  #phase: Phase = { kind: "idle" };
+  #progress: LoadProgress | undefined;
+  /** Whether a run waits for the model that is being loaded. */
+  #writesNext: AbortController | undefined;
+  #written: Written | undefined;
+  #text: WrittenText | undefined;
+  #loadRate = new RateMeter();
+  #tokenRate = new RateMeter();
+  #statusTimer: ReturnType<typeof setTimeout> | undefined;
+
+  get state(): WordLoomState {
+    return this.#phase.kind;
+  }
+
+  /** What the model has written since the last `generate` or `reset`; without the prompt. */
+  get text(): string {
+    return this.#text?.text ?? "";
+  }
+
+  /** The loaded model's facts, as `TextGenerator.info`; undefined while none is loaded. */
+  get info(): GeneratorInfo | undefined {
+    return this.#lease?.generator.info;
+  }
+
+  /** Loads the model if it is not loaded. Resolves when it is, or when that failed or was stopped. */
+  async load(): Promise<void> {
+    await this.#hold();
+  }
+
+  /**
+   * Writes from `prompt` (default: the one in the page), in place of what was written before. A run that is going on is
+   * stopped first. Loads the model if needed. Does nothing while the element is in no document.
+   *
+   * @returns how the run ended; undefined if it never began or failed
+   */
+  generate(prompt?: string): Promise<GenerationEnd | undefined> {
+    if (prompt !== undefined) this.prompt = prompt;
+    return this.#write("anew");
+  }
+
+  /** Writes on from where the text ends now; as `generate` if there is none. */
+  continue(): Promise<GenerationEnd | undefined> {
+    return this.#write(this.#written && this.text !== "" ? "on" : "anew");
+  }
+
+  /** Stops writing, or loading. What has been written stays. */
+  stop(): void {
+    this.#writesNext?.abort();
+    this.#writesNext = undefined;
+    const phase = this.#phase;
+    if (phase.kind === "loading") {
+      this.#enter({ kind: "idle" });
+      phase.abort.abort();
+    } else if (phase.kind === "generating") {
+      this.#enter({ kind: "ready", lease: phase.lease });
+      phase.abort.abort();
+      this.#text?.finish("Stopped.");
+    }
+  }
+
+  /** Stops, and clears the text and any failure. The prompt and a loaded model stay. */
+  reset(): void {
+    this.stop();
+    this.#written = undefined;
+    this.#text?.clear();
+    if (this.#phase.kind === "failed") {
+      const { lease } = this.#phase;
+      this.#enter(lease ? { kind: "ready", lease } : { kind: "idle" });
+    }
+    this.requestUpdate();
+  }
+
+  /** How a generator is made; tests give their own. */
+  protected createGenerator(source: string, options: LoadOptions): Promise<Generator> {
+    return TextGenerator.load(source, options);
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.setAttribute("state", this.state);
+    window.addEventListener("pagehide", this.#giveUp);
+    window.addEventListener("pageshow", this.#onPageShow);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    window.removeEventListener("pagehide", this.#giveUp);
+    window.removeEventListener("pageshow", this.#onPageShow);
+    // Moved within the page, the element is back before this runs, and keeps its model.
+    queueMicrotask(() => {
+      if (!this.isConnected) this.#giveUp();
+    });
+  }
+
+  protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
+    if (LOAD_PROPERTIES.some((name) => changed.has(name))) this.#onLoadSettings();
+  }
+
+  protected override firstUpdated(): void {
+    this.#text = new WrittenText(this.#part("output"), this.#part("announcer"));
+  }
+
+  protected override updated(changed: Map<PropertyKey, unknown>): void {
+    if (changed.has("prompt") && promptTextOf(this.#part("prompt")) !== this.prompt)
+      this.#part("prompt").textContent = this.prompt;
+  }
+
+  /** A model loaded with other settings than the present ones is given up; with `autoload` the right one is loaded. */
+  #onLoadSettings(): void {
+    const phase = this.#phase;
+    const key = phase.kind === "loading" ? phase.key : this.#lease?.key;
+    const stale = key !== undefined && key !== loadKey(this);
+    if (stale && phase.kind !== "generating") this.#letGo(); // a run that is going on may end first
+    if (this.autoload && this.#phase.kind === "idle") void this.load();
+  }
+
+  get #lease(): Lease | undefined {
+    return "lease" in this.#phase ? this.#phase.lease : undefined;
+  }
+
+  #enter(phase: Phase): void {
+    this.#phase = phase;
+    if (this.isConnected) this.setAttribute("state", phase.kind);
+    this.requestUpdate();
+  }
+
+  #fail(error: WordloomError, lease?: Lease): void {
+    if (lease && losesModel(error.code)) {
+      lease.discard();
+      lease = undefined;
+    }
+    this.#enter({ kind: "failed", error, lease });
+    this.#emit<PlainWordloomError>("generation-error", error.toPlain());
+  }
+
+  #emit<T>(type: string, detail: T): void {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+
+  /** The model for the present settings: the one that is held, the one that is being loaded, or a newly loaded one. */
+  async #hold(): Promise<Lease | undefined> {
+    if (!this.isConnected) return undefined;
+    const key = loadKey(this);
+    const phase = this.#phase;
+    if (phase.kind === "loading" && phase.key === key) return phase.opening;
+    if (this.#lease?.key === key) return this.#lease;
+    this.#letGo();
+    const abort = new AbortController();
+    this.#progress = undefined;
+    this.#loadRate = new RateMeter();
+    const opening = this.#open(key, abort.signal);
+    this.#enter({ kind: "loading", key, abort, opening });
+    return opening;
+  }
+
+  async #open(key: string, signal: AbortSignal): Promise<Lease | undefined> {
+    const source = this.model ?? BUNDLED_MODEL;
+    const options = loadOptions(this);
+    try {
+      const lease = await sharedGenerators.acquire(
+        key,
+        (shared) => this.createGenerator(source, { ...options, ...shared }),
+        { signal, onProgress: (progress) => this.#onProgress(progress, signal) },
+      );
+      if (signal.aborted) {
+        lease.release();
+        return undefined;
+      }
+      this.#enter({ kind: "ready", lease });
+      this.#emit("model-ready", lease.generator.info);
+      return lease;
+    } catch (error) {
+      if (!signal.aborted) this.#fail(WordloomError.from(error)); // stopped: whoever stopped it set the phase
+      return undefined;
+    }
+  }
+
+  #onProgress(progress: LoadProgress, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#progress = progress;
+    if (progress.phase === "weights") this.#loadRate.record(progress.loadedBytes, performance.now());
+    this.#updateSoon();
+    this.#emit("model-progress", progress);
+  }
+
+  async #write(how: "anew" | "on"): Promise<GenerationEnd | undefined> {
+    if (!this.isConnected) return undefined;
+    this.#writesNext?.abort();
+    if (this.#phase.kind === "generating") this.stop();
+    const abort = new AbortController();
+    this.#writesNext = abort;
+    this.requestUpdate();
+    let lease = await this.#hold();
+    // Settings that changed meanwhile have loading begin again, and this run waits for that.
+    while (!lease && this.isConnected && !abort.signal.aborted && this.state !== "failed") lease = await this.#hold();
+    await this.updateComplete; // the output is there, and shows the prompt this run is for
+    if (this.#writesNext === abort) this.#writesNext = undefined;
+    this.requestUpdate();
+    return lease && !abort.signal.aborted ? this.#run(lease, abort, how) : undefined;
+  }
+
+  async #run(lease: Lease, abort: AbortController, how: "anew" | "on"): Promise<GenerationEnd | undefined> {
+    const { generator } = lease;
+    const before = this.#written;
+    const input = how === "on" && before ? before.prompt + this.text : this.prompt;
+    if (how === "anew") this.#text?.clear();
+    const written: Written = {
+      prompt: how === "on" && before ? before.prompt : this.prompt,
+      promptTokens: undefined,
+      completionTokens: 0,
+      end: undefined,
+    };
+    this.#written = written;
+    this.#tokenRate = new RateMeter();
+    this.#enter({ kind: "generating", lease, abort });
+    const { signal } = abort;
+    try {
+      const run = generator.generate(input, { ...generateOptions(this), signal });
+      void this.#countPrompt(generator, input, written);
+      try {
+        for await (const { text, tokens } of run) {
+          if (signal.aborted) break; // a run that was stopped writes nothing more
+          this.#onText(text, tokens, written);
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error; // stopped by us: `end` tells the rest
+      }
+      const end = await run.end;
+      written.end = end;
+      written.promptTokens = end.usage.promptTokens;
+      written.completionTokens = end.usage.completionTokens;
+      if (!signal.aborted) {
+        this.#text?.finish(end.finishReason === "stop" ? "End of the text." : "Stopped at the length limit.");
+        this.#enter({ kind: "ready", lease });
+      }
+      this.requestUpdate();
+      this.#emit("generation-end", end);
+      return end;
+    } catch (error) {
+      if (signal.aborted) return undefined; // removed or stopped while it was failing: nobody waits for the reason
+      this.#text?.finish("Writing failed.");
+      this.#fail(WordloomError.from(error), lease);
+      return undefined;
+    }
+  }
+
+  #onText(text: string, tokens: GeneratedToken[], written: Written): void {
+    written.completionTokens += tokens.length;
+    this.#tokenRate.record(written.completionTokens, performance.now());
+    this.#text?.push(text);
+    this.#updateSoon();
+    this.#emit("generated-token", { text, tokens });
+  }
+
+  /** So that the context meter is right from the first token on, and not only at the end. */
+  async #countPrompt(generator: Generator, input: string, written: Written): Promise<void> {
+    try {
+      written.promptTokens ??= (await generator.tokenize(input)).length;
+    } catch {
+      return; // the run itself meets the same failure and reports it
+    }
+  }
+
+  /** Numbers change often; the page need not. */
+  #updateSoon(): void {
+    this.#statusTimer ??= setTimeout(() => {
+      this.#statusTimer = undefined;
+      this.requestUpdate();
+    }, STATUS_INTERVAL_MS);
+  }
+
+  /** Stops everything and lets the model go. Also on `pagehide`: a page kept for going back to must not keep GPU memory. */
+  #giveUp = (): void => {
+    this.stop();
+    this.#letGo();
+  };
+
+  /** Without the model that is held or being loaded; a run that waits for a model goes on waiting. */
+  #letGo(): void {
+    const phase = this.#phase;
+    const lease = this.#lease;
+    this.#enter({ kind: "idle" });
+    if (phase.kind === "loading" || phase.kind === "generating") phase.abort.abort();
+    lease?.release();
+  }
+
+  #onPageShow = (event: PageTransitionEvent): void => {
+    if (event.persisted && this.autoload) void this.load();
+  };
+
+  #part(name: "prompt" | "output" | "announcer"): HTMLElement {
+    const element = this.renderRoot.querySelector<HTMLElement>(`#${name}`);
+    if (!element) throw new WordloomError("internal", `<word-loom> has no #${name}: it has not been rendered`);
+    return element;
+  }
+
+  /** What is in the context now, and whether writing on from here is possible. */
+  get #context(): { used: number | undefined; canContinue: boolean } {
+    const written = this.#written;
+    const limit = this.info?.contextLength;
+    if (!written) return { used: limit === undefined ? undefined : 0, canContinue: false };
+    const used = written.promptTokens === undefined ? undefined : written.promptTokens + written.completionTokens;
+    const full = used !== undefined && limit !== undefined && used >= limit;
+    const over = written.end?.finishReason === "stop" || this.prompt !== written.prompt || this.text === "";
+    return { used, canContinue: !full && !over };
+  }
+
+  override render() {
+    const phase = this.#phase;
+    const writing = phase.kind === "generating" || this.#writesNext !== undefined;
+    const { used, canContinue } = this.#context;
+    const stale = this.#written !== undefined && this.prompt !== this.#written.prompt;
+    // The prompt and the output are filled by hand, and stand without white space between them: they are one text.
+    return html`
+      <div class="flow" dir="auto" @click=${this.#onFlowClick}>
+        <span
+          id="prompt"
+          part="prompt"
+          role="textbox"
+          aria-multiline="true"
+          aria-label="Beginning of the text"
+          aria-readonly=${writing}
+          tabindex="0"
+          contenteditable=${writing ? "false" : "plaintext-only"}
+          enterkeyhint="go"
+          data-placeholder="Begin a text …"
+          @input=${this.#onInput}
+          @keydown=${this.#onPromptKey}
+        ></span
+        ><span id="output" part="output" class=${stale ? "stale" : ""}></span>
+      </div>
+      <div id="announcer" aria-live="polite"></div>
+      ${phase.kind === "failed" ? failureTemplate(phase.error, this.#isSmall, this.#accept) : nothing}
+      ${
+        phase.kind === "loading"
+          ? progressTemplate(this.model ?? BUNDLED_MODEL, this.#progress, this.#loadRate.perSecond)
+          : nothing
+      }
+      <div part="controls">
+        ${
+          writing
+            ? html`<button class="primary" type="button" @click=${this.stop}>Stop</button>`
+            : html`<button class="primary" type="button" @click=${canContinue ? this.continue : this.#generateFromPage}>
+                ${canContinue ? "Write on" : "Write"}
+              </button>`
+        }
+        ${
+          !writing && canContinue
+            ? html`<button type="button" @click=${this.#generateFromPage}>Write anew</button>`
+            : nothing
+        }
+        ${!writing && this.#written ? html`<button type="button" @click=${this.reset}>Clear</button>` : nothing}
+      </div>
+      ${this.#written || phase.kind === "failed" ? nothing : html`<div part="intro"><slot></slot></div>`}
+      ${statusTemplate({
+        model: this.model ?? BUNDLED_MODEL,
+        info: this.info,
+        tokensPerSecond: this.#written?.end?.timings.decodeTokensPerSecond ?? this.#tokenRate.perSecond,
+        timings: this.#written?.end?.timings,
+        contextUsed: used,
+        tokensWritten: this.#written?.completionTokens,
+      })}
+    `;
+  }
+
+  get #isSmall(): boolean {
+    return (this.model ?? BUNDLED_MODEL) === BUNDLED_MODEL;
+  }
+
+  #generateFromPage = (): void => void this.generate();
+
+  #accept = (offer: Offer): void => {
+    if (offer === "edit-prompt") this.#part("prompt").focus();
+    else if (offer === "reload") void this.load();
+    else {
+      this.allowReference = true;
+      void this.load();
+    }
+  };
+
+  #onInput = (event: Event): void => {
+    this.prompt = promptTextOf(event.target as HTMLElement); // the listener is on the prompt itself
+  };
+
+  #onPromptKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (this.#phase.kind !== "generating" && !this.#writesNext) void this.generate();
+  };
+
+  #onFlowClick = (event: Event): void => {
+    if (event.target === event.currentTarget) this.#part("prompt").focus();
+  };
+}
+
+const LOAD_PROPERTIES = ["model", "dtype", "contextLength", "backend", "allowReference", "autoload"] as const;
+
+/** The typed text. An editable element may hold line breaks as elements, and one more of them than was typed. */
+function promptTextOf(prompt: HTMLElement): string {
+  return prompt.childElementCount > 0 ? prompt.innerText.replace(/\n$/, "") : (prompt.textContent ?? "");
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "word-loom": WordLoom;
+  }
+}

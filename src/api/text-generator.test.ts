@@ -259,7 +259,7 @@ describe("stopping", () => {
   test("leaving the loop after the end changes nothing", async () => {
     const run = writer.generate("a");
     await run.end;
-    for await (const _ of run) break;
+    for await (const chunk of run) if (chunk.text !== "") break;
     expect((await run.end).finishReason).toBe("stop");
     expect(await run.text()).toBe("bcdefghijklmnopqrst");
   });

@@ -25,7 +25,7 @@ export class PortWorker implements WorkerLike {
   addEventListener(type: string, listener: ((event: MessageEvent<Message>) => void) | ((event: Event) => void)): void {
     // As overloaded in WorkerLike: the listener's event is that of its type.
     if (type === "message") {
-      this.#channel.port1.addEventListener("message", listener as (event: MessageEvent<Message>) => void);
+      this.#channel.port1.addEventListener("message", listener);
       this.#channel.port1.start();
     } else {
       this.#faults.addEventListener(type, listener as (event: Event) => void);

@@ -82,8 +82,8 @@ describe("through a port", () => {
     const answers = await Promise.all(
       [engine, here].map(async (one) => {
         const chunks: Chunk[] = [];
-        const { timings: _, ...end } = await one.generate(GENERATE, (chunk) => chunks.push(chunk), never);
-        return { chunks, end };
+        const { finishReason, usage } = await one.generate(GENERATE, (chunk) => chunks.push(chunk), never);
+        return { chunks, finishReason, usage };
       }),
     );
     expect(answers[0]).toEqual(answers[1]);

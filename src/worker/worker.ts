@@ -3,7 +3,8 @@ import { loadEngine } from "../engine/load-model";
 import { Host } from "./host";
 import type { Port } from "./messages";
 
-new Host(self as unknown as Port, (request, options) =>
-  // `self` is typed as a window here; of the worker's scope only the two methods of Port are used.
+const scope: Port = self; // of the worker's scope only these two methods are used
+
+new Host(scope, (request, options) =>
   loadEngine(request, { ...options, worker: true, workerReason: "a dedicated worker" }),
 );

@@ -1,0 +1,162 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "./fixtures";
+
+const LOAD_MS = 45_000;
+const loom = (page: Page) => page.locator("word-loom");
+const prompt = (page: Page) => page.getByRole("textbox", { name: "Beginning of the text" });
+const text = (page: Page) => loom(page).evaluate((element: HTMLElement & { text: string }) => element.text);
+const inState = (page: Page, state: string) => expect(loom(page)).toHaveAttribute("state", state, { timeout: LOAD_MS });
+
+/** What `navigator.gpu` is in a browser without WebGPU, on the page and in its workers. */
+const withoutWebGpu = (page: Page) =>
+  page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
+
+async function serveConfig(page: Page, config: object | string) {
+  const body = typeof config === "string" ? config : JSON.stringify(config);
+  await page.route("**/models/other/config.json", (route) => route.fulfill({ contentType: "application/json", body }));
+}
+
+test("loads the model that comes with it, writes a story from a beginning, and says how fast and in how much memory", async ({
+  page,
+}) => {
+  await page.goto("./?max-new-tokens=12&seed=1");
+  await inState(page, "ready");
+  await expect(page.getByText(/wordloom-stories, .*MiB, comes from this site/)).toBeVisible();
+  await prompt(page).fill("Once upon a time");
+  await page.getByRole("button", { name: "Write", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Write on" })).toBeVisible({ timeout: LOAD_MS });
+  expect((await text(page)).split(/\s+/).length).toBeGreaterThan(4);
+  const numbers = page.getByRole("region", { name: "Memory and speed" });
+  await expect(numbers).toContainText(/KV cache\s*[\d.]+\s[KM]iB/);
+  await expect(numbers).toContainText(/[\d.]+\stokens\/s/);
+  await expect(
+    loom(page)
+      .getByText(/\d+ of 512 positions/)
+      .first(),
+  ).toBeVisible();
+});
+
+test("goes on where it stopped, with the network off", async ({ page, context }) => {
+  await page.goto("./?max-new-tokens=8&prompt=Once%20upon%20a%20time&run");
+  const writeOn = page.getByRole("button", { name: "Write on" });
+  await expect(writeOn).toBeVisible({ timeout: LOAD_MS });
+  const before = await text(page);
+  await context.setOffline(true);
+  await writeOn.click();
+  await expect.poll(() => text(page), { timeout: LOAD_MS }).not.toBe(before);
+  await inState(page, "ready");
+  expect(await text(page)).toMatch(new RegExp(`^${before.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}`));
+});
+
+test("the same address writes the same text", async ({ page }) => {
+  const texts: string[] = [];
+  for (let round = 0; round < 2; round++) {
+    await page.goto("./?prompt=The%20cat&max-new-tokens=8&seed=5&temperature=0.9&run");
+    await expect(page.getByRole("button", { name: "Write on" })).toBeVisible({ timeout: LOAD_MS });
+    texts.push(await text(page));
+  }
+  expect(texts[0]).not.toBe("");
+  expect(texts[1]).toBe(texts[0]);
+});
+
+test("Escape stops the writing and keeps what is there", async ({ page }) => {
+  await page.goto("./?max-new-tokens=400&prompt=Once%20upon%20a%20time&run");
+  await expect.poll(() => text(page), { timeout: LOAD_MS }).not.toBe("");
+  await page.keyboard.press("Escape");
+  await inState(page, "ready");
+  const stopped = await text(page);
+  await page.waitForTimeout(300);
+  expect(await text(page)).toBe(stopped);
+});
+
+test("settings are applied to the next text, and the sheet never covers the text on a wide screen", async ({
+  page,
+}) => {
+  await page.goto("./");
+  await inState(page, "ready");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await expect(page.getByText("temperature 0.8, top-p 0.95")).toBeVisible();
+  await page.getByLabel("Tokens to write").fill("3");
+  await page.getByLabel("Tokens to write").blur();
+  await page.getByLabel("Always the likeliest word").check();
+  const [sheet, column] = [await page.locator("#settings").boundingBox(), await loom(page).boundingBox()];
+  expect((column?.x ?? 0) + (column?.width ?? 0)).toBeLessThanOrEqual(sheet?.x ?? 0);
+  await page.getByRole("button", { name: /little owl/ }).click();
+  await expect(page.getByText(/^3 tokens in/)).toBeVisible({ timeout: LOAD_MS });
+});
+
+test("what the address says and the page does not understand is named", async ({ page }) => {
+  await page.goto("./?topK=4");
+  await expect(page.getByText("Not understood in this page's address: topK.")).toBeVisible();
+});
+
+test("a model from another server is asked for only after a click", async ({ page, watched }) => {
+  await page.goto("./?model=https://models.example/tiny&run");
+  await expect(page.getByText("models.example")).toBeVisible();
+  await page.waitForTimeout(500);
+  expect(watched.outsideRequests).toEqual([]);
+  await expect(loom(page)).toHaveAttribute("state", "idle");
+});
+
+test("a prompt longer than the context is refused with both numbers, and the prompt can be changed at once", async ({
+  page,
+}) => {
+  await page.goto("./");
+  await inState(page, "ready");
+  await prompt(page).fill("word ".repeat(700));
+  await page.getByRole("button", { name: "Write", exact: true }).click();
+  await expect(page.getByRole("alert")).toContainText("512", { timeout: LOAD_MS });
+  await page.getByRole("button", { name: "Change the beginning" }).click();
+  await expect(prompt(page)).toBeFocused();
+});
+
+for (const width of [1280, 390])
+  test(`nothing reaches beyond a window of ${width} pixels, with the settings open or not`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto("./");
+    const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    await inState(page, "ready");
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    await page.getByRole("button", { name: "Settings" }).click();
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    await page.keyboard.press("Escape");
+    await expect(page.locator("#settings")).toBeHidden();
+    await expect(page.getByRole("button", { name: "Settings" })).toBeFocused();
+  });
+
+test.describe("without WebGPU", () => {
+  test("the page says so, and writes slowly when asked to", async ({ page }) => {
+    await withoutWebGpu(page);
+    await page.goto("./?max-new-tokens=4&prompt=Once");
+    await expect(page.getByRole("alert")).toContainText("does not let pages use the graphics card", {
+      timeout: LOAD_MS,
+    });
+    await page.getByRole("button", { name: "Write slowly without the GPU" }).click();
+    await inState(page, "ready");
+    await page.getByRole("button", { name: "Write", exact: true }).click();
+    await expect.poll(() => text(page), { timeout: LOAD_MS }).not.toBe("");
+  });
+});
+
+test.describe("models that cannot be loaded", () => {
+  test.use({ expectedErrors: [/404/] });
+
+  test.beforeEach(({ page }) => serveConfig(page, { model_type: "mamba", vocab_size: 10 }));
+
+  test("an unsupported kind is named", async ({ page }) => {
+    await page.goto("./?model=models/other");
+    await expect(page.getByRole("alert")).toContainText("mamba", { timeout: LOAD_MS });
+  });
+
+  test("a damaged config.json is named", async ({ page }) => {
+    await serveConfig(page, '{"model_type": "lla');
+    await page.goto("./?model=models/other");
+    await expect(page.getByRole("alert")).toContainText("config.json", { timeout: LOAD_MS });
+  });
+
+  test("a folder without a model is named, and can be tried again", async ({ page }) => {
+    await page.goto("./?model=models/nothing-here");
+    await expect(page.getByRole("alert")).toContainText("nothing-here", { timeout: LOAD_MS });
+    await expect(page.getByRole("button", { name: "Load again" })).toBeVisible();
+  });
+});

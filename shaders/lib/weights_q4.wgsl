@@ -1,0 +1,29 @@
+// lib/weights_q4: four bits in groups of 32 along a row, each group with one half-float scale; weight = scale · (nibble − 8).
+//
+// A group is four words; word i holds its weights 8i … 8i+7: the low nibbles of the bytes are 8i … 8i+3, the high ones
+// 8i+4 … 8i+7, so that each of the two, masked, lines up with one vec4 of the other factor.
+//
+// Needs from the includer:  K (columns)
+// Binding 1: nibbles, rows padded to a multiple of 32. Binding 2: scales, two per word, an even number per row.
+
+#include "lib/half.wgsl"
+@group(0) @binding(1) var<storage, read> weights: array<vec4u>;
+@group(0) @binding(2) var<storage, read> scales: array<u32>;
+
+/// Columns that one step reads (a group), the vectors of 4 they make, and steps in a row.
+const STEP_VECS = 8u;
+const STEPS = (K + 31u) / 32u;
+
+fn low_nibbles(word: u32) -> vec4f { return vec4f(unpack4xU8(word & 0x0f0f0f0fu)) - 8.0; }
+fn high_nibbles(word: u32) -> vec4f { return vec4f(unpack4xU8((word >> 4u) & 0x0f0f0f0fu)) - 8.0; }
+
+/// The weights of columns 4·STEP_VECS·step …, to be multiplied by weight_scale.
+fn weight_step(row: u32, step: u32) -> array<vec4f, STEP_VECS> {
+  let words = weights[row * STEPS + step];
+  return array(
+    low_nibbles(words.x), high_nibbles(words.x), low_nibbles(words.y), high_nibbles(words.y),
+    low_nibbles(words.z), high_nibbles(words.z), low_nibbles(words.w), high_nibbles(words.w));
+}
+fn weight_scale(row: u32, step: u32) -> f32 {
+  return unpack_half2(scales[row * ((STEPS + 1u) / 2u) + step / 2u])[step % 2u];
+}

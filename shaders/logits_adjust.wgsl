@@ -1,0 +1,33 @@
+// logits_adjust: biases and penalties, the first of the processors.
+//
+//   s = logit + bias;   used in prompt or answer:  s ← s / repetition (s > 0) or s · repetition (s ≤ 0)
+//   used c > 0 times in the answer:                s ← s − presence − frequency · c
+//
+//   logits, bias, scores  [V]  f32
+//   usage                 [V]  u32: bit 31 = in the prompt; the rest = times in the answer
+//
+// Grid:      one invocation per token id, folded into x and y.
+// Source:    Keskar et al. 2019, "CTRL", sec. 4.1 (repetition, once per id); OpenAI's API reference (frequency, presence).
+
+#include "lib/reduce_$REDUCE.wgsl"
+#include "lib/step_decode.wgsl"
+#include "lib/logits.wgsl"
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
+@group(0) @binding(3) var<storage, read> usage: array<u32>;
+@group(0) @binding(6) var<storage, read_write> scores: array<f32>;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgroups: vec3u, at: Invocation) {
+  let id = (workgroup.y * workgroups.x + workgroup.x) * WORKGROUP_SIZE + at.local;
+  if (step_is_over(0u) || id >= V) { return; }
+  var score = tame(tame(logits[id]) + bias[id]);
+  let used = usage[id];
+  if (used != 0u) {
+    let repetition = sequences[0].repetition;
+    score = select(score * repetition, score / repetition, score > 0.0);
+    let times = used & 0x7fffffffu;
+    if (times > 0u) { score -= sequences[0].presence + sequences[0].frequency * f32(times); }
+  }
+  scores[id] = tame(score);
+}

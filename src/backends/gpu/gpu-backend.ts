@@ -1,0 +1,400 @@
+/**
+ * The GPU backend: a decoder's operations fused, compiled and replayed on WebGPU.
+ *
+ * A decode step is one compute pass, one submit and one small copy: nothing is made, and nothing is written by the
+ * host. What changes from step to step stands in the sequence's record (sequence-record.ts), which the last kernel updates.
+ */
+import { WordloomError } from "../../errors";
+import { BufferArena } from "../../gpu/buffers";
+import { openDevice, requireTier, type GpuDevice } from "../../gpu/device";
+import { PipelineCache, replay, type Dispatch } from "../../gpu/pipelines";
+import { ReadbackRing } from "../../gpu/readback-ring";
+import type { Tier } from "../../gpu/tier";
+import { chooseTier } from "../../kernels/choose-tier";
+import { paddedWidth, RECORD_BYTES, type KernelContext } from "../../kernels/kernel";
+import { sampleDispatches, SUMMARY_BYTES } from "../../kernels/sampling";
+import type { DecoderSpec } from "../../models/decoder-spec";
+import type { DecoderProgram } from "../../models/operations";
+import type { Backend, BackendFacts, BeginOptions, SamplingSettings, StepResult } from "../backend";
+import { fuse } from "./fuse";
+import { makePlan, type Plan, type PlanRequest } from "./plan";
+import { headOf, Recorder } from "./recording";
+import { Scorer } from "./scorer";
+import {
+  decodeReport,
+  encodeRecord,
+  MAX_END_TOKENS,
+  POSITION_OFFSET,
+  REPORT_BYTES,
+  TOP_BYTES,
+} from "./sequence-record";
+import { weightBytes, WeightStore } from "./weight-store";
+
+export interface GpuBackendOptions extends PlanRequest {
+  spec: DecoderSpec;
+  program: DecoderProgram;
+  /** Default: one is requested. */
+  device?: GPUDevice | undefined;
+  powerPreference?: GPUPowerPreference | undefined;
+  /** Forces a tier by name (tests, benches); default: the fastest that runs here. */
+  tier?: string | undefined;
+  /** Pretends that one binding allows no more (tests of splitting). */
+  maxBindingBytes?: number | undefined;
+}
+
+/** Steps that may be in flight at once, with slots of the ring to spare. */
+const MAX_IN_FLIGHT = 6;
+const RUN_AHEAD = 2;
+/** A chunk's header: start, rows, two reserved words (shaders/lib/step_prefill.wgsl). */
+const CHUNK_HEADER_WORDS = 4;
+
+/** @throws webgpu-unavailable, device-limit, out-of-memory, option-invalid */
+export async function createGpuBackend(options: GpuBackendOptions): Promise<Backend> {
+  const gpu = await openDevice(options);
+  try {
+    const tier = options.tier === undefined ? await chooseTier(gpu) : requireTier(gpu, options.tier);
+    return new GpuBackend(gpu, tier, options);
+  } catch (error) {
+    gpu.close();
+    throw error;
+  }
+}
+
+/** Recorded lists of one decode step, for each way to sample. */
+interface Recording {
+  decodeBody: readonly Dispatch[];
+  prefillBody: readonly Dispatch[];
+  head: readonly Dispatch[];
+  sample: Record<"plain" | "plainTop" | "adjusted" | "adjustedTop", readonly Dispatch[]>;
+}
+
+class GpuBackend implements Backend {
+  readonly runAhead = RUN_AHEAD;
+  readonly maxPrefillTokens: number;
+  readonly weights: WeightStore;
+  readonly lost: Promise<Error>;
+  readonly #gpu: GpuDevice;
+  readonly #device: GPUDevice;
+  readonly #tier: Tier;
+  readonly #plan: Plan;
+  readonly #arenas: { weights: BufferArena; cache: BufferArena; work: BufferArena };
+  readonly #vocabSize: number;
+  readonly #sequences: GPUBuffer;
+  readonly #chunk: GPUBuffer;
+  readonly #logits: GPUBuffer;
+  readonly #bias: GPUBuffer;
+  readonly #usage: GPUBuffer;
+  readonly #top: GPUBuffer;
+  readonly #x: { decode: GPUBuffer; prefill: GPUBuffer; rowBytes: number };
+  readonly #ring: ReadbackRing;
+  readonly #recording: Promise<Recording>;
+  readonly #scorer: Scorer;
+  /** Rejects everything pending on `dispose` and on a lost device. */
+  readonly #ended: Promise<never>;
+  #end: (error: WordloomError) => void = () => undefined;
+  #failure: WordloomError | undefined;
+  #ready: Recording | undefined;
+  #sampling: { list: readonly Dispatch[]; topCount: number } | undefined;
+
+  constructor(gpu: GpuDevice, tier: Tier, options: GpuBackendOptions) {
+    const { spec, program } = options;
+    const { device } = gpu;
+    const body = fuse(program.body);
+    const head = headOf(fuse(program.head));
+    const maxBindingBytes = Math.min(gpu.maxBindingBytes, options.maxBindingBytes ?? Infinity);
+    const matrices = [
+      ...[...body, head].flatMap((operation) => (operation.kind === "matmul" ? [operation.matrix] : [])),
+      { weights: [{ name: "token_embedding", rows: spec.vocabSize }], columns: spec.hiddenSize, gated: false },
+    ];
+    this.#plan = makePlan(spec, options, (dtype) => weightBytes(matrices, dtype), maxBindingBytes);
+    this.#gpu = gpu;
+    this.#device = device;
+    this.#tier = tier;
+    this.#vocabSize = spec.vocabSize;
+    this.lost = gpu.lost;
+    this.#ended = new Promise((_, reject) => {
+      this.#end = (error) => {
+        this.#failure ??= error;
+        reject(error);
+      };
+    });
+    this.#ended.catch(() => undefined); // whoever waits for something is told; nobody waiting is no fault
+    gpu.onError = (error) => this.#end(error);
+    void gpu.lost.then((error) => this.#end(error));
+
+    const arenas = {
+      weights: new BufferArena(device, "weights"),
+      cache: new BufferArena(device, "kv cache"),
+      work: new BufferArena(device, "work"),
+    };
+    this.#arenas = arenas;
+    const { work } = arenas;
+    this.maxPrefillTokens = Math.min(tier.prefillRows, this.#plan.contextLength);
+    this.#sequences = work.storage("sequence record", RECORD_BYTES);
+    this.#chunk = work.storage("chunk", (CHUNK_HEADER_WORDS + this.maxPrefillTokens) * 4);
+    this.#bias = work.storage("logit bias", spec.vocabSize * 4);
+    this.#usage = work.storage("token usage", spec.vocabSize * 4);
+    this.#top = work.storage("top log-probabilities", TOP_BYTES);
+    this.#ring = new ReadbackRing(work, MAX_IN_FLIGHT + 2, REPORT_BYTES + TOP_BYTES);
+    this.weights = new WeightStore(device, arenas.weights, spec, this.#plan.dtype, maxBindingBytes);
+
+    const kernels: KernelContext = { pipelines: new PipelineCache(device), tier };
+    const recorder = new Recorder(
+      {
+        kernels,
+        device,
+        work,
+        cache: arenas.cache,
+        weights: this.weights,
+        kvFormat: this.#plan.kvDtype,
+        contextLength: this.#plan.contextLength,
+      },
+      this.#sequences,
+      this.#chunk,
+      this.maxPrefillTokens,
+    );
+    this.#x = {
+      decode: recorder.decodeValues.get("x", spec.hiddenSize),
+      prefill: recorder.prefillValues.get("x", spec.hiddenSize),
+      rowBytes: paddedWidth(spec.hiddenSize) * 4,
+    };
+    this.#logits = recorder.decodeValues.get(head.to, head.outputs);
+    const sampler = {
+      sequences: this.#sequences,
+      logits: this.#logits,
+      scores: work.storage("scores", spec.vocabSize * 4),
+      bias: this.#bias,
+      usage: this.#usage,
+      summaries: work.storage("logit summaries", tier.logitSlices * SUMMARY_BYTES),
+      top: this.#top,
+      vocabSize: spec.vocabSize,
+    };
+    this.#scorer = new Scorer({
+      kernels,
+      device,
+      work,
+      recorder,
+      head,
+      weights: this.weights,
+      maxRows: this.maxPrefillTokens,
+      maxBindingBytes,
+    });
+    const sample = (adjusted: boolean, top: boolean) => sampleDispatches(kernels, sampler, { adjusted, top });
+    // All at once: the browser compiles them in parallel, while the weights stream.
+    this.#recording = Promise.all([
+      recorder.decode(body),
+      recorder.prefill(body),
+      recorder.decode([head]),
+      Promise.all([sample(false, false), sample(false, true), sample(true, false), sample(true, true)]),
+    ]).then(([decodeBody, prefillBody, headList, [plain, plainTop, adjusted, adjustedTop]]) => ({
+      decodeBody,
+      prefillBody,
+      head: headList,
+      sample: { plain, plainTop, adjusted, adjustedTop },
+    }));
+    this.#recording.catch(() => undefined); // awaited in ready()
+  }
+
+  get facts(): BackendFacts {
+    const { weights, cache, work } = this.#arenas;
+    const { dtype, kvDtype, contextLength, reason } = this.#plan;
+    return {
+      backend: "webgpu",
+      adapter: this.#gpu.adapter,
+      tier: this.#tier.name,
+      dtype,
+      kvDtype,
+      reason,
+      contextLength,
+      bytes: { weights: weights.sizeBytes, kvCache: cache.sizeBytes, activations: work.sizeBytes },
+    };
+  }
+
+  async ready(): Promise<void> {
+    const recording = await this.#guard(this.#recording);
+    for (const arena of Object.values(this.#arenas)) await this.#guard(arena.settled());
+    this.#ready = recording;
+    // A step on a finished record: every pipeline runs once and changes nothing.
+    const done = new Uint32Array(RECORD_BYTES / 4);
+    done[3] = 1;
+    this.#device.queue.writeBuffer(this.#sequences, 0, done);
+    this.#device.queue.writeBuffer(this.#chunk, 0, new Uint32Array(CHUNK_HEADER_WORDS));
+    const encoder = this.#device.createCommandEncoder({ label: "warm-up" });
+    const pass = encoder.beginComputePass({ label: "warm-up" });
+    replay(pass, recording.prefillBody);
+    replay(pass, [
+      ...recording.decodeBody,
+      ...recording.head,
+      ...recording.sample.plain,
+      ...recording.sample.adjustedTop,
+    ]);
+    pass.end();
+    this.#device.queue.submit([encoder.finish()]);
+    await this.#guard(this.#device.queue.onSubmittedWorkDone());
+  }
+
+  begin(options: BeginOptions): void {
+    const { sampling, endTokenIds, promptTokens } = options;
+    const recording = this.#recorded();
+    if (endTokenIds.length > MAX_END_TOKENS) {
+      throw new WordloomError(
+        "config-unsupported",
+        `${endTokenIds.length} end tokens; at most ${MAX_END_TOKENS} are supported`,
+      );
+    }
+    this.#device.queue.writeBuffer(this.#sequences, 0, encodeRecord(options, this.#plan.contextLength));
+    const adjusted = isAdjusted(sampling);
+    if (adjusted) this.#writeAdjustments(sampling, promptTokens);
+    const top = sampling.topLogprobs > 0;
+    const list = recording.sample[adjusted ? (top ? "adjustedTop" : "adjusted") : top ? "plainTop" : "plain"];
+    this.#sampling = { list, topCount: sampling.topLogprobs };
+  }
+
+  #writeAdjustments({ logitBias }: SamplingSettings, promptTokens: Uint32Array): void {
+    const bias = new Float32Array(this.#vocabSize);
+    for (const [id, value] of logitBias) bias[id] = value;
+    this.#device.queue.writeBuffer(this.#bias, 0, bias);
+    const usage = new Uint32Array(this.#vocabSize);
+    for (const id of promptTokens) usage[id] = 0x80000000;
+    this.#device.queue.writeBuffer(this.#usage, 0, usage);
+  }
+
+  prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
+  prefill(tokens: Uint32Array, start: number, sample: true): Promise<StepResult>;
+  async prefill(tokens: Uint32Array, start: number, sample: boolean): Promise<StepResult | void> {
+    const recording = this.#recorded();
+    const { queue } = this.#device;
+    this.#writeChunk(tokens, start);
+    const encoder = this.#device.createCommandEncoder({ label: "prefill" });
+    this.#encodeBody(encoder, recording, tokens.length);
+    if (!sample) {
+      queue.submit([encoder.finish()]);
+      await this.#guard(queue.onSubmittedWorkDone());
+      return;
+    }
+    const last = tokens.length - 1;
+    queue.writeBuffer(this.#sequences, POSITION_OFFSET, new Uint32Array([start + last, tokens[last] ?? 0]));
+    const pass = encoder.beginComputePass({ label: "first token" });
+    replay(pass, recording.head);
+    return this.#sample(encoder, pass);
+  }
+
+  #writeChunk(tokens: Uint32Array, start: number): void {
+    if (
+      tokens.length < 1 ||
+      tokens.length > this.maxPrefillTokens ||
+      start + tokens.length > this.#plan.contextLength
+    ) {
+      throw new WordloomError(
+        "internal",
+        `a chunk of ${tokens.length} tokens at ${start}; ${this.maxPrefillTokens} of ${this.#plan.contextLength} are possible`,
+      );
+    }
+    const words = new Uint32Array(CHUNK_HEADER_WORDS + tokens.length);
+    words.set([start, tokens.length]);
+    words.set(tokens, CHUNK_HEADER_WORDS);
+    this.#device.queue.writeBuffer(this.#chunk, 0, words);
+  }
+
+  /** The chunk through all layers; its last row is left where decode's head reads it. */
+  #encodeBody(encoder: GPUCommandEncoder, { prefillBody }: Recording, rows: number): void {
+    const pass = encoder.beginComputePass({ label: "prefill" });
+    replay(pass, prefillBody, rows);
+    pass.end();
+    encoder.copyBufferToBuffer(this.#x.prefill, (rows - 1) * this.#x.rowBytes, this.#x.decode, 0, this.#x.rowBytes);
+  }
+
+  step(): Promise<StepResult> {
+    const { decodeBody, head } = this.#recorded();
+    const encoder = this.#device.createCommandEncoder({ label: "step" });
+    const pass = encoder.beginComputePass({ label: "step" });
+    replay(pass, decodeBody);
+    replay(pass, head);
+    return this.#sample(encoder, pass);
+  }
+
+  /** Ends a step: chooses the token, copies the report out, submits, and reads it back. */
+  async #sample(encoder: GPUCommandEncoder, pass: GPUComputePassEncoder): Promise<StepResult> {
+    if (this.#sampling === undefined) throw new WordloomError("internal", "a step before begin()");
+    const { list, topCount } = this.#sampling;
+    replay(pass, list);
+    pass.end();
+    const staging = this.#ring.take();
+    if (staging === undefined) throw new WordloomError("internal", `more than ${MAX_IN_FLIGHT} steps in flight`);
+    encoder.copyBufferToBuffer(this.#sequences, 0, staging, 0, REPORT_BYTES);
+    if (topCount > 0) encoder.copyBufferToBuffer(this.#top, 0, staging, REPORT_BYTES, TOP_BYTES);
+    this.#device.queue.submit([encoder.finish()]);
+    const bytes = topCount > 0 ? REPORT_BYTES + TOP_BYTES : REPORT_BYTES;
+    return decodeReport(await this.#guard(this.#ring.read(staging, bytes)), topCount);
+  }
+
+  async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
+    const recording = this.#recorded();
+    const prepared = await this.#guard(this.#scorer.prepare());
+    this.#writeChunk(tokens, start);
+    const encoder = this.#device.createCommandEncoder({ label: "score" });
+    this.#encodeBody(encoder, recording, tokens.length);
+    return this.#guard(this.#scorer.score(prepared, encoder, targets));
+  }
+
+  async readLogits(): Promise<Float32Array> {
+    const recording = this.#recorded();
+    const size = this.#vocabSize * 4;
+    const staging = this.#device.createBuffer({
+      label: "logits readback",
+      size,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    // The record may say that the run is over, and then the head would do nothing: it is put aside for this pass.
+    const kept = this.#device.createBuffer({
+      label: "kept record",
+      size: RECORD_BYTES,
+      usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+    });
+    try {
+      const encoder = this.#device.createCommandEncoder({ label: "logits" });
+      encoder.copyBufferToBuffer(this.#sequences, 0, kept, 0, RECORD_BYTES);
+      encoder.clearBuffer(this.#sequences, 0, RECORD_BYTES);
+      const pass = encoder.beginComputePass({ label: "logits" });
+      replay(pass, recording.head);
+      pass.end();
+      encoder.copyBufferToBuffer(kept, 0, this.#sequences, 0, RECORD_BYTES);
+      encoder.copyBufferToBuffer(this.#logits, 0, staging, 0, size);
+      this.#device.queue.submit([encoder.finish()]);
+      await this.#guard(staging.mapAsync(GPUMapMode.READ));
+      return new Float32Array(staging.getMappedRange().slice(0));
+    } finally {
+      staging.destroy();
+      kept.destroy();
+    }
+  }
+
+  async dispose(): Promise<void> {
+    this.#end(new WordloomError("disposed", "the generator was disposed of"));
+    await this.#recording.catch(() => undefined);
+    for (const arena of Object.values(this.#arenas)) arena.destroy();
+    this.#gpu.close();
+  }
+
+  #recorded(): Recording {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#ready === undefined) throw new WordloomError("internal", "used before ready()");
+    return this.#ready;
+  }
+
+  /** Rejects as soon as the device is gone or an error has surfaced, rather than waiting for what never comes. */
+  #guard<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([this.#ended, promise]).then(
+      (value) => {
+        if (this.#failure !== undefined) throw this.#failure;
+        return value;
+      },
+      (error: unknown) => {
+        throw this.#failure ?? WordloomError.from(error, "kernel-failed");
+      },
+    );
+  }
+}
+
+const isAdjusted = ({ logitBias, repetitionPenalty, frequencyPenalty, presencePenalty }: SamplingSettings) =>
+  logitBias.size > 0 || repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;

@@ -1,0 +1,278 @@
+/**
+ * The fused list recorded as dispatches: once for decode (one row), once for prefill (a chunk of rows).
+ * Every buffer and bind group of a step is made here, so that the loop makes none.
+ */
+import { WordloomError } from "../../errors";
+import type { BufferArena } from "../../gpu/buffers";
+import type { Dispatch } from "../../gpu/pipelines";
+import {
+  attentionDecode,
+  attentionPrefill,
+  cacheBytes,
+  kvWrite,
+  partialsBytes,
+  type AttentionLayer,
+  type KvFormat,
+} from "../../kernels/attention";
+import { embed } from "../../kernels/embed";
+import { paddedWidth, type KernelContext, type MatrixPart } from "../../kernels/kernel";
+import { gemm, gemv } from "../../kernels/matmul";
+import { norm } from "../../kernels/norm";
+import { ropeTable } from "../../models/rope-frequencies";
+import type { AttentionSpec, RopeSpec } from "../../models/decoder-spec";
+import type { ValueName } from "../../models/operations";
+import type { FusedOperation } from "./fuse";
+import type { WeightStore } from "./weight-store";
+
+export interface RecordingContext {
+  kernels: KernelContext;
+  device: GPUDevice;
+  /** Activations, tables, partials. */
+  work: BufferArena;
+  /** Keys and values. */
+  cache: BufferArena;
+  weights: WeightStore;
+  kvFormat: KvFormat;
+  contextLength: number;
+}
+
+type Matmul = Extract<FusedOperation, { kind: "matmul" }>;
+type Attention = Extract<FusedOperation, { kind: "attention" }>;
+type Embed = Extract<FusedOperation, { kind: "embed" }>;
+
+/** Intermediate values [rows, padded width]; layers take turns in the same buffers. */
+class Values {
+  #buffers = new Map<string, GPUBuffer>();
+  constructor(
+    private readonly arena: BufferArena,
+    private readonly label: string,
+    private readonly rows: number,
+  ) {}
+
+  /** @param width needed the first time a value is named */
+  get(name: ValueName, width: number): GPUBuffer {
+    const shared = `${name.replace(/^layers\.\d+\./, "")} ${width}`;
+    let buffer = this.#buffers.get(shared);
+    if (buffer === undefined) {
+      buffer = this.arena.storage(`${this.label} ${shared}`, this.rows * paddedWidth(width) * 4);
+      this.#buffers.set(shared, buffer);
+    }
+    return buffer;
+  }
+}
+
+export class Recorder {
+  #layers = new Map<number, AttentionLayer>();
+  #ropeTables = new Map<string, GPUBuffer>();
+  #positions = new Map<string, GPUBuffer>();
+  readonly decodeValues: Values;
+  readonly prefillValues: Values;
+
+  constructor(
+    private readonly context: RecordingContext,
+    private readonly sequences: GPUBuffer,
+    private readonly chunk: GPUBuffer,
+    private readonly prefillRows: number,
+  ) {
+    this.decodeValues = new Values(context.work, "decode", 1);
+    this.prefillValues = new Values(context.work, "prefill", prefillRows);
+  }
+
+  async decode(operations: readonly FusedOperation[]): Promise<Dispatch[]> {
+    const lists = operations.map((operation) => {
+      switch (operation.kind) {
+        case "embed":
+          return this.#embed(operation, { kind: "decode", sequences: this.sequences }, this.decodeValues, 1);
+        case "matmul":
+          return this.#gemv(operation);
+        case "attention":
+          return this.#attentionDecode(operation);
+      }
+    });
+    return (await Promise.all(lists)).flat();
+  }
+
+  async prefill(operations: readonly FusedOperation[]): Promise<Dispatch[]> {
+    const lists = operations.map((operation) => {
+      switch (operation.kind) {
+        case "embed":
+          return this.#embed(operation, { kind: "prefill", chunk: this.chunk }, this.prefillValues, this.prefillRows);
+        case "matmul":
+          return this.#gemm(operation);
+        case "attention":
+          return this.#attentionPrefill(operation);
+      }
+    });
+    return (await Promise.all(lists)).flat();
+  }
+
+  #embed(
+    { table, positions, scale, to, width }: Embed,
+    step: Parameters<typeof embed>[1]["step"],
+    values: Values,
+    rows: number,
+  ) {
+    const learned = positions === undefined ? undefined : this.#positionTable(positions);
+    const x = values.get(to, width);
+    return Promise.all(
+      this.tableParts(table, width).map((part) =>
+        embed(this.context.kernels, { step, table: part, positions: learned, scale, x, rows }),
+      ),
+    );
+  }
+
+  tableParts(table: string, width: number): readonly MatrixPart[] {
+    const rows = this.context.weights.rowsOf(table);
+    return this.context.weights.matrix({ weights: [{ name: table, rows }], columns: width, gated: false });
+  }
+
+  #positionTable(name: string): GPUBuffer {
+    let table = this.#positions.get(name);
+    if (table === undefined) {
+      table = this.context.weights.plainRows(name);
+      this.#positions.set(name, table);
+    }
+    return table;
+  }
+
+  #gemv({ label, norm: fusedNorm, from, matrix, biases, epilogue, to, outputs }: Matmul) {
+    const { kernels, weights } = this.context;
+    const shared = {
+      label,
+      norm: fusedNorm && weights.norm(fusedNorm),
+      bias: weights.bias(biases),
+      epilogue,
+      outputs,
+      x: this.decodeValues.get(from, matrix.columns),
+      y: this.decodeValues.get(to, outputs),
+      sequences: this.sequences,
+    };
+    return Promise.all(weights.matrix(matrix).map((part) => gemv(kernels, { ...shared, matrix: part })));
+  }
+
+  /** The norm is a dispatch of its own here: in a matrix product each of its tiles would do it again. */
+  #gemm(operation: Matmul): Promise<Dispatch[]> {
+    const { label, from, matrix, biases, epilogue, to, outputs } = operation;
+    const { kernels, weights } = this.context;
+    const rows = this.prefillRows;
+    const normalized = operation.norm && this.prefillValues.get("normalized", matrix.columns);
+    const product = {
+      label,
+      bias: weights.bias(biases),
+      epilogue,
+      outputs,
+      x: normalized ?? this.prefillValues.get(from, matrix.columns),
+      y: this.prefillValues.get(to, outputs),
+      chunk: this.chunk,
+      rows,
+    };
+    return Promise.all([
+      ...(normalized === undefined ? [] : [this.normalizeRows(operation, normalized)]),
+      ...weights.matrix(matrix).map((part) => gemm(kernels, { ...product, matrix: part })),
+    ]);
+  }
+
+  /** Every row of a chunk through the norm that stands before a matrix. */
+  normalizeRows({ norm: fusedNorm, from, matrix }: Matmul, y: GPUBuffer): Promise<Dispatch> {
+    const { kernels, weights } = this.context;
+    if (fusedNorm === undefined) throw new WordloomError("internal", `no norm stands before ${from}`);
+    return norm(kernels, {
+      step: { kind: "prefill", chunk: this.chunk },
+      norm: weights.norm(fusedNorm),
+      x: this.prefillValues.get(from, matrix.columns),
+      y,
+      rows: this.prefillRows,
+      width: matrix.columns,
+    });
+  }
+
+  #attentionDecode({ layer, qkv, to, spec }: Attention) {
+    const { kernels, work } = this.context;
+    const bytes = partialsBytes(spec.headCount, spec.headDim, kernels.tier.attentionSplits);
+    const width = spec.headCount * spec.headDim;
+    return attentionDecode(kernels, {
+      sequences: this.sequences,
+      layer: this.#layer(layer, spec),
+      qkv: this.decodeValues.get(qkv, qkvWidth(spec)),
+      partials: bytes === 0 ? undefined : this.#partials(work, bytes),
+      y: this.decodeValues.get(to, width),
+    });
+  }
+
+  #partialsBuffer: GPUBuffer | undefined;
+  #partials(work: BufferArena, bytes: number): GPUBuffer {
+    if (this.#partialsBuffer !== undefined && this.#partialsBuffer.size >= bytes) return this.#partialsBuffer;
+    this.#partialsBuffer = work.storage("attention partials", bytes);
+    return this.#partialsBuffer;
+  }
+
+  #attentionPrefill({ layer: index, qkv, to, spec }: Attention) {
+    const { kernels } = this.context;
+    const layer = this.#layer(index, spec);
+    const shared = {
+      chunk: this.chunk,
+      layer,
+      qkv: this.prefillValues.get(qkv, qkvWidth(spec)),
+      rows: this.prefillRows,
+    };
+    return Promise.all([
+      kvWrite(kernels, shared),
+      attentionPrefill(kernels, { ...shared, y: this.prefillValues.get(to, spec.headCount * spec.headDim) }),
+    ]);
+  }
+
+  #layer(index: number, spec: AttentionSpec): AttentionLayer {
+    const known = this.#layers.get(index);
+    if (known !== undefined) return known;
+    const { cache, kvFormat: format, contextLength: capacity } = this.context;
+    const bytes = cacheBytes(spec.keyValueHeadCount, spec.headDim, capacity, format);
+    const layer: AttentionLayer = {
+      headCount: spec.headCount,
+      keyValueHeadCount: spec.keyValueHeadCount,
+      headDim: spec.headDim,
+      scale: spec.scale,
+      rope: spec.rope && {
+        pairing: spec.rope.pairing,
+        pairs: spec.rope.inverseFrequencies.length,
+        table: this.#ropeTable(spec.rope),
+      },
+      kv: {
+        format,
+        capacity,
+        keys: cache.storage(`layer ${index} keys`, bytes),
+        values: cache.storage(`layer ${index} values`, bytes),
+      },
+    };
+    this.#layers.set(index, layer);
+    return layer;
+  }
+
+  #ropeTable(rope: RopeSpec): GPUBuffer {
+    const key = rope.inverseFrequencies.join();
+    let table = this.#ropeTables.get(key);
+    if (table === undefined) {
+      const { cos, sin } = ropeTable(rope, this.context.contextLength);
+      const pairs = new Float32Array(2 * cos.length);
+      for (let i = 0; i < cos.length; i++) {
+        pairs[2 * i] = cos[i] ?? 0;
+        pairs[2 * i + 1] = sin[i] ?? 0;
+      }
+      table = this.context.work.storage("rope table", pairs.byteLength);
+      this.context.device.queue.writeBuffer(table, 0, pairs);
+      this.#ropeTables.set(key, table);
+    }
+    return table;
+  }
+}
+
+const qkvWidth = ({ headCount, keyValueHeadCount, headDim }: AttentionSpec) =>
+  (headCount + 2 * keyValueHeadCount) * headDim;
+
+/** The norm and the matrix that make logits. */
+export function headOf(operations: readonly FusedOperation[]): Matmul {
+  const [head, ...more] = operations;
+  if (head?.kind !== "matmul" || head.norm === undefined || more.length > 0) {
+    throw new WordloomError("internal", "the head is not one norm and one matrix");
+  }
+  return head;
+}

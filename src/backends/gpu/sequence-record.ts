@@ -1,0 +1,77 @@
+/** The GPU's record of one sequence, word by word as shaders/lib/sequence.wgsl declares it. */
+import { RECORD_BYTES } from "../../kernels/kernel";
+import type { BeginOptions, StepResult } from "../backend";
+
+/** The first words are what a step reports. */
+export const REPORT_BYTES = 32;
+export const MAX_END_TOKENS = 32;
+export const MAX_TOP_LOGPROBS = 20;
+export const TOP_BYTES = MAX_TOP_LOGPROBS * 8;
+
+const WORD = {
+  position: 0,
+  token: 1,
+  count: 2,
+  done: 3,
+  invalid: 4,
+  logprob: 5,
+  limit: 8,
+  capacity: 9,
+  seedLow: 10,
+  seedHigh: 11,
+  inverseTemperature: 12,
+  topK: 13,
+  topP: 14,
+  minP: 15,
+  repetition: 16,
+  frequency: 17,
+  presence: 18,
+  topCount: 19,
+  endCount: 20,
+  ends: 32,
+} as const;
+
+/** Byte offset of the first word; the prefill sets `position` and `token` to the prompt's last. */
+export const POSITION_OFFSET = WORD.position * 4;
+
+/** Beyond this an f32 product with a logit difference would overflow; colder than any difference f32 can hold. */
+const COLDEST = 1e30;
+
+export function encodeRecord({ sampling, endTokenIds, maxNewTokens }: BeginOptions, capacity: number): ArrayBuffer {
+  const bytes = new ArrayBuffer(RECORD_BYTES);
+  const words = new Uint32Array(bytes);
+  const floats = new Float32Array(bytes);
+  words[WORD.limit] = maxNewTokens;
+  words[WORD.capacity] = capacity;
+  words[WORD.seedLow] = sampling.seed[0];
+  words[WORD.seedHigh] = sampling.seed[1];
+  floats[WORD.inverseTemperature] = sampling.temperature === 0 ? 0 : Math.min(1 / sampling.temperature, COLDEST);
+  words[WORD.topK] = Math.min(sampling.topK, 0xffffffff);
+  floats[WORD.topP] = sampling.topP;
+  floats[WORD.minP] = sampling.minP;
+  floats[WORD.repetition] = sampling.repetitionPenalty;
+  floats[WORD.frequency] = sampling.frequencyPenalty;
+  floats[WORD.presence] = sampling.presencePenalty;
+  words[WORD.topCount] = sampling.topLogprobs;
+  words[WORD.endCount] = endTokenIds.length;
+  words.set(endTokenIds, WORD.ends);
+  return bytes;
+}
+
+/** @param report REPORT_BYTES, followed by TOP_BYTES if `topCount` > 0 */
+export function decodeReport(report: ArrayBuffer, topCount: number): StepResult {
+  const words = new Uint32Array(report);
+  const floats = new Float32Array(report);
+  const top = Array.from({ length: topCount }, (_, index) => {
+    const at = REPORT_BYTES / 4 + 2 * index;
+    return { id: words[at] ?? 0, logprob: floats[at + 1] ?? 0 };
+  });
+  return {
+    count: words[WORD.count] ?? 0,
+    id: words[WORD.token] ?? 0,
+    logprob: floats[WORD.logprob] ?? 0,
+    done: words[WORD.done] === 1,
+    invalid: words[WORD.invalid] === 1,
+    top,
+  };
+}

@@ -1,0 +1,219 @@
+/** The weights in GPU buffers: allocated from the fused list, filled piece by piece while they load. */
+import { WordloomError } from "../../errors";
+import { packedBytes, packRows, rowLayout, type PackedRows } from "../../formats/quantization";
+import type { BufferArena } from "../../gpu/buffers";
+import { paddedWidth, type MatrixPart, type NormInput, type WeightFormat } from "../../kernels/kernel";
+import type { DecoderSpec, TensorName } from "../../models/decoder-spec";
+import type { WeightSink } from "../backend";
+import type { FusedMatrix, FusedNorm } from "./fuse";
+
+/** Where some rows of a tensor go. */
+interface Destination {
+  /** Rows `firstRow` … `firstRow + rows − 1` of the tensor. */
+  firstRow: number;
+  rows: number;
+  /** Packs and uploads rows (index within this destination). */
+  write(row: number, rows: number, values: Float32Array): void;
+}
+
+export class WeightStore implements WeightSink {
+  #destinations = new Map<TensorName, Destination[]>();
+  #shapes: ReadonlyMap<TensorName, readonly [rows: number, columns: number]>;
+  #matrices = new Map<string, MatrixPart[]>();
+  #vectors = new Map<string, GPUBuffer>();
+  #reuse: PackedRows | undefined;
+
+  constructor(
+    private readonly device: GPUDevice,
+    private readonly arena: BufferArena,
+    spec: DecoderSpec,
+    private readonly format: WeightFormat,
+    /** Most bytes one buffer of weights may have. */
+    private readonly maxPartBytes: number,
+  ) {
+    this.#shapes = new Map(spec.tensors.map(({ name, shape }) => [name, shape]));
+  }
+
+  /**
+   * A matrix of one or more tensors, split by rows where one binding would be too large. Asked for twice (a tied head),
+   * it is the same.
+   */
+  matrix({ weights, columns, gated }: FusedMatrix): readonly MatrixPart[] {
+    const key = weights.map(({ name }) => name).join();
+    const known = this.#matrices.get(key);
+    if (known !== undefined) return known;
+    const { wordsPerRow, scaleWordsPerRow } = rowLayout(this.format, columns);
+    const most = Math.floor(this.maxPartBytes / (wordsPerRow * 4));
+    const sources = gated ? weights : [undefined];
+    const total = gated ? (weights[0]?.rows ?? 0) : weights.reduce((sum, { rows }) => sum + rows, 0);
+    const rowsPerPart = Math.floor(most / sources.length);
+    if (rowsPerPart < 1) {
+      throw new WordloomError(
+        "device-limit",
+        `one row of ${key} has ${wordsPerRow * 4} bytes; this GPU binds ${this.maxPartBytes}`,
+      );
+    }
+    const parts: MatrixPart[] = [];
+    for (let firstRow = 0; firstRow < total; firstRow += rowsPerPart) {
+      const rows = Math.min(rowsPerPart, total - firstRow);
+      const held = rows * sources.length;
+      const label = total > rowsPerPart ? `${key} rows ${firstRow}…` : key;
+      const part: MatrixPart = {
+        format: this.format,
+        rows: held,
+        columns,
+        firstRow,
+        weights: this.arena.storage(label, held * wordsPerRow * 4),
+        scales: scaleWordsPerRow === 0 ? undefined : this.arena.storage(`${label} scales`, held * scaleWordsPerRow * 4),
+      };
+      parts.push(part);
+      if (gated) {
+        // The same span of gates and of ups, one after the other.
+        weights.forEach(({ name }, index) => this.#send(name, firstRow, rows, part, index * rows));
+      } else {
+        this.#sendSpan(weights, firstRow, rows, part);
+      }
+    }
+    this.#matrices.set(key, parts);
+    return parts;
+  }
+
+  /** Rows `firstRow` … of tensors laid one after the other, wherever the tensors' borders fall. */
+  #sendSpan(weights: FusedMatrix["weights"], firstRow: number, rows: number, part: MatrixPart): void {
+    let start = 0;
+    for (const { name, rows: ofTensor } of weights) {
+      const from = Math.max(firstRow, start);
+      const to = Math.min(firstRow + rows, start + ofTensor);
+      if (from < to) this.#send(name, from - start, to - from, part, from - firstRow);
+      start += ofTensor;
+    }
+  }
+
+  #send(name: TensorName, firstRow: number, rows: number, part: MatrixPart, partRow: number): void {
+    const { wordsPerRow, scaleWordsPerRow } = rowLayout(part.format, part.columns);
+    this.#addDestination(name, {
+      firstRow,
+      rows,
+      write: (row, count, values) => {
+        const packed = packRows(part.format, values, count, part.columns, this.#reuse);
+        this.#reuse = packed;
+        const at = partRow + row;
+        this.#upload(part.weights, at * wordsPerRow * 4, packed.quants, count * wordsPerRow);
+        if (part.scales !== undefined && packed.scales !== undefined) {
+          this.#upload(part.scales, at * scaleWordsPerRow * 4, packed.scales, count * scaleWordsPerRow);
+        }
+      },
+    });
+  }
+
+  #upload(buffer: GPUBuffer, offset: number, words: Uint32Array, count: number): void {
+    this.device.queue.writeBuffer(buffer, offset, words, 0, count);
+  }
+
+  /** Vectors one after the other in f32, each padded as activations are: a norm's weight and shift. */
+  norm({ spec, weight, bias }: FusedNorm): NormInput {
+    const width = paddedWidth(this.#widthOf(weight));
+    return {
+      kind: spec.kind,
+      eps: spec.eps,
+      weights: this.#vector(weight, 2 * width, bias === undefined ? [weight] : [weight, bias], width),
+    };
+  }
+
+  /** Biases one after the other in f32, without padding; undefined if there are none. */
+  bias(names: readonly TensorName[]): GPUBuffer | undefined {
+    if (names.length === 0) return undefined;
+    const width = names.reduce((sum, name) => sum + this.#widthOf(name), 0);
+    return this.#vector(names.join(), width, names, undefined);
+  }
+
+  /** A matrix that stays f32: [rows, columns padded to 4]. */
+  plainRows(name: TensorName): GPUBuffer {
+    const columns = this.#widthOf(name);
+    const rows = this.rowsOf(name);
+    const { wordsPerRow } = rowLayout("f32", columns);
+    const buffer = this.arena.storage(name, rows * wordsPerRow * 4);
+    this.#addDestination(name, {
+      firstRow: 0,
+      rows,
+      write: (row, count, values) => {
+        const packed = packRows("f32", values, count, columns);
+        this.#upload(buffer, row * wordsPerRow * 4, packed.quants, count * wordsPerRow);
+      },
+    });
+    return buffer;
+  }
+
+  #vector(key: string, width: number, names: readonly TensorName[], stride: number | undefined): GPUBuffer {
+    const known = this.#vectors.get(key);
+    if (known !== undefined) return known;
+    const buffer = this.arena.storage(key, width * 4);
+    let offset = 0;
+    for (const name of names) {
+      const at = offset;
+      this.#addDestination(name, {
+        firstRow: 0,
+        rows: 1,
+        write: (_row, _rows, values) => this.device.queue.writeBuffer(buffer, at * 4, new Float32Array(values)),
+      });
+      offset += stride ?? this.#widthOf(name);
+    }
+    this.#vectors.set(key, buffer);
+    return buffer;
+  }
+
+  rowsOf(name: TensorName): number {
+    return this.#shapeOf(name)[0];
+  }
+
+  #widthOf(name: TensorName): number {
+    return this.#shapeOf(name)[1];
+  }
+
+  #shapeOf(name: TensorName): readonly [rows: number, columns: number] {
+    const shape = this.#shapes.get(name);
+    if (shape === undefined) throw new WordloomError("internal", `the model has no tensor ${name}`);
+    return shape;
+  }
+
+  #addDestination(name: TensorName, destination: Destination): void {
+    const list = this.#destinations.get(name);
+    if (list === undefined) this.#destinations.set(name, [destination]);
+    else list.push(destination);
+  }
+
+  write(name: TensorName, firstRow: number, values: Float32Array): void {
+    const destinations = this.#destinations.get(name);
+    if (destinations === undefined) throw new WordloomError("internal", `no operation reads the tensor ${name}`);
+    const columns = this.#widthOf(name);
+    const rows = values.length / columns;
+    for (const destination of destinations) {
+      const from = Math.max(firstRow, destination.firstRow);
+      const to = Math.min(firstRow + rows, destination.firstRow + destination.rows);
+      if (from >= to) continue;
+      destination.write(
+        from - destination.firstRow,
+        to - from,
+        values.subarray((from - firstRow) * columns, (to - firstRow) * columns),
+      );
+    }
+  }
+
+  async drained(): Promise<void> {
+    await this.device.queue.onSubmittedWorkDone();
+  }
+}
+
+/** Bytes that the weights will take, before anything is allocated. */
+export function weightBytes(matrices: readonly FusedMatrix[], format: WeightFormat): number {
+  const seen = new Set<TensorName>();
+  let bytes = 0;
+  for (const { weights, columns } of matrices) {
+    for (const { name, rows } of weights) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      bytes += packedBytes(format, rows, columns);
+    }
+  }
+  return bytes;
+}

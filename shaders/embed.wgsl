@@ -31,7 +31,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
     if (column >= X_STRIDE / 4u) { return; }
     var value = factor * part[v];
 #if POSITIONS
-    value += positions[position_of(t) * POSITION_VECS + column];
+    if (column < POSITION_VECS) { value += positions[position_of(t) * POSITION_VECS + column]; } // the padding stays zero
 #endif
     x[t * (X_STRIDE / 4u) + column] = value;
   }

@@ -110,6 +110,15 @@ export class PipelineCache {
   }
 }
 
+const caches = new WeakMap<GPUDevice, PipelineCache>();
+
+/** The device's one cache: two models on a device that was passed in share what they can. */
+export function pipelinesOf(device: GPUDevice): PipelineCache {
+  let cache = caches.get(device);
+  if (cache === undefined) caches.set(device, (cache = new PipelineCache(device)));
+  return cache;
+}
+
 /** Replays a recorded list into a pass; sets only what changes. */
 export function replay(pass: GPUComputePassEncoder, list: readonly Dispatch[], rows = 1): void {
   let current: GPUComputePipeline | undefined;

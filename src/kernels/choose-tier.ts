@@ -4,7 +4,7 @@
  */
 import { BufferArena } from "../gpu/buffers";
 import type { GpuDevice } from "../gpu/device";
-import { PipelineCache, replay } from "../gpu/pipelines";
+import { pipelinesOf, replay } from "../gpu/pipelines";
 import type { Tier } from "../gpu/tier";
 import { RECORD_BYTES } from "./kernel";
 import { gemv } from "./matmul";
@@ -35,7 +35,7 @@ export async function chooseTier(gpu: GpuDevice): Promise<Tier> {
 async function timeTier(device: GPUDevice, arena: BufferArena, tier: Tier): Promise<number> {
   const words = (ROWS * COLUMNS) / 4;
   const dispatch = await gemv(
-    { pipelines: new PipelineCache(device), tier },
+    { pipelines: pipelinesOf(device), tier },
     {
       label: "tier timing",
       sequences: arena.storage("record", RECORD_BYTES),

@@ -7,7 +7,7 @@
 import { WordloomError } from "../../errors";
 import { BufferArena } from "../../gpu/buffers";
 import { openDevice, requireTier, type GpuDevice } from "../../gpu/device";
-import { PipelineCache, replay, type Dispatch } from "../../gpu/pipelines";
+import { pipelinesOf, replay, type Dispatch } from "../../gpu/pipelines";
 import { ReadbackRing } from "../../gpu/readback-ring";
 import type { Tier } from "../../gpu/tier";
 import { chooseTier } from "../../kernels/choose-tier";
@@ -138,7 +138,7 @@ class GpuBackend implements Backend {
     this.#ring = new ReadbackRing(work, MAX_IN_FLIGHT + 2, REPORT_BYTES + TOP_BYTES);
     this.weights = new WeightStore(device, arenas.weights, spec, this.#plan.dtype, maxBindingBytes);
 
-    const kernels: KernelContext = { pipelines: new PipelineCache(device), tier };
+    const kernels: KernelContext = { pipelines: pipelinesOf(device), tier };
     const recorder = new Recorder(
       {
         kernels,

@@ -7,9 +7,15 @@ const prompt = (page: Page) => page.getByRole("textbox", { name: "Beginning of t
 const text = (page: Page) => loom(page).evaluate((element: HTMLElement & { text: string }) => element.text);
 const inState = (page: Page, state: string) => expect(loom(page)).toHaveAttribute("state", state, { timeout: LOAD_MS });
 
-/** What `navigator.gpu` is in a browser without WebGPU, on the page and in its workers. */
-const withoutWebGpu = (page: Page) =>
-  page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
+/** As in a browser without WebGPU: none on the page, and none in its worker, which init scripts do not reach. */
+async function withoutWebGpu(page: Page) {
+  await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
+  await page.route(/\/assets\/worker-[^/]*\.js$/, async (route) => {
+    const response = await route.fetch();
+    const body = `Object.defineProperty(WorkerNavigator.prototype, "gpu", { value: undefined });${await response.text()}`;
+    await route.fulfill({ response, body });
+  });
+}
 
 async function serveConfig(page: Page, config: object | string) {
   const body = typeof config === "string" ? config : JSON.stringify(config);

@@ -1,0 +1,89 @@
+// Takes the pictures in docs/screenshots from the built site (`npm run build` first).
+// `node scripts/screenshots.mjs [name …]` takes only those whose file name contains one of the names.
+import { spawn } from "node:child_process";
+import { mkdirSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright";
+import { chromiumArguments, findChromium } from "./find-chromium.mjs";
+import { freePort } from "./free-port.mjs";
+
+const MAX_BYTES = 150_000;
+const WAIT_MS = 120_000;
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = `${root}docs/screenshots`;
+const STORY =
+  "?prompt=On%20the%20first%20day%20of%20snow%2C%20Mia%20found%20a%20tiny%20door%20behind%20the%20bookshelf.&seed=3";
+
+const inState = (page, state) => page.waitForSelector(`word-loom[state=${state}]`, { timeout: WAIT_MS });
+const written = (page, length) =>
+  page.waitForFunction((enough) => document.querySelector("word-loom").text.length >= enough, length, {
+    timeout: WAIT_MS,
+  });
+
+/** Each screen: its address, what is done before it opens, and when the picture is taken. */
+const SCREENS = {
+  idle: { until: (page) => inState(page, "ready") },
+  loading: {
+    // The weights never come: the picture is of the waiting.
+    before: (page) => page.route("**/model.safetensors", () => {}),
+    until: (page) => page.getByText("Loading the model's weights").or(page.locator("word-loom progress")).waitFor(),
+  },
+  generating: { address: `${STORY}&max-new-tokens=160&run`, until: (page) => written(page, 320) },
+  stopped: {
+    address: `${STORY}&max-new-tokens=60&run`,
+    until: (page) => page.getByRole("button", { name: "Write on" }).waitFor({ timeout: WAIT_MS }),
+  },
+  settings: {
+    until: async (page) => {
+      await inState(page, "ready");
+      await page.getByRole("button", { name: "Settings" }).click();
+    },
+  },
+  "failed-no-webgpu": {
+    before: async (page) => {
+      await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
+      // Init scripts do not reach workers.
+      await page.route(/\/assets\/worker-[^/]*\.js$/, async (route) => {
+        const response = await route.fetch();
+        const prelude = 'Object.defineProperty(WorkerNavigator.prototype, "gpu", { value: undefined });';
+        await route.fulfill({ response, body: prelude + (await response.text()) });
+      });
+    },
+    until: (page) => inState(page, "failed"),
+  },
+  "failed-no-model": { address: "?model=models/nothing-here", until: (page) => inState(page, "failed") },
+};
+
+const names = process.argv.slice(2);
+const port = await freePort();
+const server = spawn(process.execPath, [`${root}scripts/serve.mjs`, `${root}dist`, "--port", String(port)]);
+await new Promise((resolve) => server.stdout.once("data", resolve));
+const executablePath = await findChromium();
+const browser = await chromium.launch({ args: chromiumArguments(), ...(executablePath ? { executablePath } : {}) });
+mkdirSync(folder, { recursive: true });
+try {
+  for (const [width, height] of [
+    [1280, 800],
+    [390, 844],
+  ])
+    for (const colorScheme of ["light", "dark"])
+      for (const [screen, { address = "", before, until }] of Object.entries(SCREENS)) {
+        const name = `${screen}-${colorScheme}-${width}`;
+        if (names.length > 0 && !names.some((part) => name.includes(part))) continue;
+        const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+        await before?.(page);
+        await page.goto(`http://127.0.0.1:${port}/${address}`);
+        await until(page);
+        await page.mouse.move(0, 0);
+        await page.waitForTimeout(400); // numbers in the page follow within a quarter of a second
+        const path = `${folder}/${name}.png`;
+        await page.screenshot({ path });
+        const sizeBytes = statSync(path).size;
+        if (sizeBytes > MAX_BYTES) throw new Error(`${path} has ${sizeBytes} bytes; the limit is ${MAX_BYTES}`);
+        console.log(`${name}.png  ${(sizeBytes / 1000).toFixed(0)} kB`);
+        await page.close();
+      }
+} finally {
+  await browser.close();
+  server.kill();
+}

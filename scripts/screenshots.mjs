@@ -1,5 +1,6 @@
 // Takes the pictures in docs/screenshots from the built site (`npm run build` first).
 // `node scripts/screenshots.mjs [name …]` takes only those whose file name contains one of the names.
+/* global document, Navigator -- used by functions that run in the page */
 import { spawn } from "node:child_process";
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";

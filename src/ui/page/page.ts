@@ -66,7 +66,7 @@ export class WordloomPage extends LitElement {
       const hidden = this.#loom.getBoundingClientRect().bottom - window.innerHeight;
       if (this.#following && hidden > 0 && this.#loom.state === "generating") window.scrollBy({ top: hidden });
     }).observe(this.#loom);
-    if (this.#runAtOnce && this.agreed) this.#writeAtOnce();
+    if (this.#runAtOnce && this.agreed) void this.#writeAtOnce();
   }
 
   get #loom(): WordLoom {
@@ -133,6 +133,8 @@ export class WordloomPage extends LitElement {
   #onReady = (event: CustomEvent<GeneratorInfo>): void => {
     this.info = event.detail;
     this.lastEnd = undefined;
+    // The element's own offer to write without the GPU may have set it.
+    this.load = { ...this.load, allowReference: this.#loom.allowReference };
   };
 
   readonly #sheetActions: SheetActions = {
@@ -218,7 +220,7 @@ export class WordloomPage extends LitElement {
 
   #whatIsLoaded(): string {
     const name = modelName(this.load.model ?? BUNDLED_MODEL);
-    const size = this.info?.bytes.weights ?? this.modelBytes;
+    const size = this.modelBytes ?? this.info?.bytes.weights;
     const from = foreignHost(this.load.model, document.baseURI) ?? "this site";
     return (
       `${name}${size === undefined ? "" : `, ${formatBytes(size)},`} comes from ${from} and runs on your own device. ` +

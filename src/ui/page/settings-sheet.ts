@@ -148,7 +148,7 @@ function modelForm({ info, load }: SheetState, actions: SheetActions): TemplateR
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string) => String(form.get(name) ?? "").trim() || undefined;
+    const text = (name: string) => (form.get(name) as string | null)?.trim() || undefined; // no field here is a file
     const contextLength = text("context-length");
     actions.loadModel({
       model: text("model"),

@@ -19,11 +19,17 @@ export function failureTemplate(
   return html`
     <div part="failure" role="alert">
       <p class="headline">${headline(error.code)}</p>
-      <p>${error.message}</p>
+      <p>${sentence(error.message)}</p>
       <p class="remedy">${offer === "without-gpu" ? WITHOUT_GPU : error.remedy}</p>
       ${offer ? html`<button type="button" @click=${() => accept(offer)}>${OFFER_LABELS[offer]}</button>` : nothing}
     </div>
   `;
+}
+
+/** A message of the engine, which may begin small and end without a full stop; names like lm_head.weight stay. */
+function sentence(message: string): string {
+  const begun = /^[a-z]+\s/.test(message) ? message.charAt(0).toUpperCase() + message.slice(1) : message;
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
 const PHASES: Record<LoadProgress["phase"], string> = {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { LoadOptions } from "../../api/options";
 import { WordloomError } from "../../errors";
 import { FakeGenerator, FAKE_PROGRESS } from "../../testing/fake-generator";
-import type { Generator } from "../generator";
+import type { GenerationEnd, Generator } from "../generator";
 import { WordLoom } from "./word-loom";
 
 let made: FakeGenerator[] = [];
@@ -61,8 +61,8 @@ const states = (loom: TestLoom) => {
 };
 /** The next event of that kind, wherever it bubbles to. */
 const next = (type: string) =>
-  new Promise<CustomEvent>((resolve) =>
-    document.addEventListener(type, (event) => resolve(event as CustomEvent), { once: true }),
+  new Promise<CustomEvent<Partial<GenerationEnd>>>((resolve) =>
+    document.addEventListener(type, (event) => resolve(event as CustomEvent<Partial<GenerationEnd>>), { once: true }),
   );
 
 describe("a run", () => {

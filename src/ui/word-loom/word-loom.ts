@@ -346,7 +346,8 @@ export class WordLoom extends LitElement {
 
   /** Numbers change often; the page need not. */
   #updateSoon(): void {
-    this.#statusTimer ??= setTimeout(() => {
+    if (this.#statusTimer !== undefined) return;
+    this.#statusTimer = setTimeout(() => {
       this.#statusTimer = undefined;
       this.requestUpdate();
     }, STATUS_INTERVAL_MS);

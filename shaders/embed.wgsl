@@ -24,12 +24,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
   let token = token_of(t);
   if (step_is_over(t) || step >= STEPS || token < FIRST_ROW || token >= FIRST_ROW + ROWS) { return; }
   let row = token - FIRST_ROW;
-  let part = weight_step(row, step);
+  let part = weight_columns(row, step);
   let factor = SCALE * weight_scale(row, step);
   for (var v = 0u; v < STEP_VECS; v++) {
     let column = step * STEP_VECS + v;
     if (column >= X_STRIDE / 4u) { return; }
-    var value = factor * part[v];
+    var value = factor * column_of(part, v);
 #if POSITIONS
     if (column < POSITION_VECS) { value += positions[position_of(t) * POSITION_VECS + column]; } // the padding stays zero
 #endif

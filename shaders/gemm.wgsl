@@ -59,14 +59,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
       let part = i % STEPS_PER_SLICE;
       let step = slice * STEPS_PER_SLICE + part;
       let row = row_at(workgroup.x, place);
-      var columns: array<vec4f, STEP_VECS>;
-      if (step < STEPS) {
-        columns = weight_step(row, step);
-        let scale = weight_scale(row, step);
-        for (var v = 0u; v < STEP_VECS; v++) { columns[v] *= scale; }
-      }
+      var columns = Columns();
+      if (step < STEPS) { columns = scaled(weight_columns(row, step), weight_scale(row, step)); }
       // Column-major in the tile, so that neighbouring invocations read neighbouring rows.
-      for (var v = 0u; v < STEP_VECS; v++) { w_tile[(part * STEP_VECS + v) * TILE_R + place] = columns[v]; }
+      for (var v = 0u; v < STEP_VECS; v++) { w_tile[(part * STEP_VECS + v) * TILE_R + place] = column_of(columns, v); }
     }
     workgroupBarrier();
     for (var v = 0u; v < SLICE_VECS; v++) {

@@ -18,25 +18,28 @@
 #include "lib/epilogue.wgsl"
 @group(0) @binding(3) var<storage, read> x: array<vec4f>;
 
+fn x_at(index: u32) -> vec4f { return x[index]; }
+
 const TILE_T = 16u;
+
+fn step_columns(row: u32, last_row: u32, step: u32) -> Columns {
+  let at = min(row, last_row);
+  return scaled(weight_columns(at, step), weight_scale(at, step));
+}
 
 fn product(tile: u32, first_row: u32, last_row: u32) -> array<vec4f, TILE_T> {
   var sums: array<vec4f, TILE_T>;
-  let last_t = chunk.rows - 1u;
+  let rows = min(TILE_T, chunk.rows - tile);
   for (var step = 0u; step < STEPS; step++) {
-    var rows: array<array<vec4f, STEP_VECS>, 4>;
-    for (var r = 0u; r < 4u; r++) {
-      let row = min(first_row + r, last_row);
-      rows[r] = weight_step(row, step);
-      let scale = weight_scale(row, step);
-      for (var v = 0u; v < STEP_VECS; v++) { rows[r][v] *= scale; }
-    }
-    for (var i = 0u; i < TILE_T; i++) {
-      let at_x = min(tile + i, last_t) * (X_STRIDE / 4u) + step * STEP_VECS;
-      for (var v = 0u; v < STEP_VECS; v++) {
-        let part = x[at_x + v];
-        sums[i] += vec4f(dot(rows[0][v], part), dot(rows[1][v], part), dot(rows[2][v], part), dot(rows[3][v], part));
-      }
+    let a = step_columns(first_row, last_row, step);
+    let b = step_columns(first_row + 1u, last_row, step);
+    let c = step_columns(first_row + 2u, last_row, step);
+    let d = step_columns(first_row + 3u, last_row, step);
+    let one = vec4f(1.0);
+    for (var i = 0u; i < rows; i++) {
+      let part = read_columns((tile + i) * (X_STRIDE / 4u) + step * STEP_VECS);
+      sums[i] += vec4f(
+        dot(products(a, part), one), dot(products(b, part), one), dot(products(c, part), one), dot(products(d, part), one));
     }
   }
   return sums;

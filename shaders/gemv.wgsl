@@ -24,63 +24,84 @@
 #endif
 #if NORM == layer
 #include "lib/norm_statistics.wgsl"
+var<private> statistics: NormStatistics;
+#endif
+#if NORM == rms
+var<private> squares: vec4f;
 #endif
 
 const BLOCKS = ROWS_PER_WORKGROUP / 4u;
 
-fn row_dot(row: u32, step: u32, part: ptr<function, array<vec4f, STEP_VECS>>) -> f32 {
-  let row_weights = weight_step(row, step);
-  var sum = 0.0;
-  for (var v = 0u; v < STEP_VECS; v++) { sum += dot(row_weights[v], (*part)[v]); }
-  return sum * weight_scale(row, step);
+/// The prologue.
+fn x_at(column: u32) -> vec4f {
+  let value = x[column];
+#if NORM == layer
+  return normalized(value, column, statistics);
+#else
+#if NORM == rms
+  squares += value * value;
+  return value * norm[column];
+#else
+  return value;
+#endif
+#endif
 }
 
-// Row i of a block; rows beyond the last are the last again and are not stored. Gated: 4 gates, then their 4 ups.
-#if EPILOGUE == gated
-const BLOCK_ROWS = 8u;
-fn row_of(first: u32, i: u32) -> u32 { return min(first + i % 4u, N - 1u) + (i / 4u) * N; }
-#else
-const BLOCK_ROWS = 4u;
-fn row_of(first: u32, i: u32) -> u32 { return min(first + i, N - 1u); }
-#endif
+/// Rows beyond the last are the last again; they are not stored.
+fn row_products(row: u32, last: u32, step: u32, columns: Columns) -> vec4f {
+  let at = min(row, last);
+  return weight_scale(at, step) * products(weight_columns(at, step), columns);
+}
+
+/// Each row's four partial sums made one.
+fn row_sums(a: vec4f, b: vec4f, c: vec4f, d: vec4f) -> vec4f {
+  let one = vec4f(1.0);
+  return vec4f(dot(a, one), dot(b, one), dot(c, one), dot(d, one));
+}
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgroups: vec3u, at: Invocation) {
   if (step_is_over(0u)) { return; }
   let group = workgroup.y * workgroups.x + workgroup.x;
 #if NORM == layer
-  let statistics = group_norm_statistics(0u, at);
+  statistics = group_norm_statistics(0u, at);
 #endif
   for (var block = first_block(at); block < BLOCKS; block += block_stride(at)) {
     let first = group * ROWS_PER_WORKGROUP + block * 4u;
-    var sums: array<f32, BLOCK_ROWS>;
+    // Named one by one: an array or a struct of them would go through memory on a CPU.
+    var row0 = vec4f(0.0);
+    var row1 = vec4f(0.0);
+    var row2 = vec4f(0.0);
+    var row3 = vec4f(0.0);
+#if EPILOGUE == gated
+    var up0 = vec4f(0.0);
+    var up1 = vec4f(0.0);
+    var up2 = vec4f(0.0);
+    var up3 = vec4f(0.0);
+#endif
 #if NORM == rms
-    var squares = 0.0;
+    squares = vec4f(0.0);
 #endif
     for (var step = lane(at); step < STEPS; step += lane_count(at)) {
-      var part: array<vec4f, STEP_VECS>;
-      for (var v = 0u; v < STEP_VECS; v++) {
-        let column = step * STEP_VECS + v;
-#if NORM == layer
-        part[v] = normalized(x[column], column, statistics);
-#else
-#if NORM == rms
-        let value = x[column];
-        squares += dot(value, value);
-        part[v] = value * norm[column];
-#else
-        part[v] = x[column];
-#endif
-#endif
-      }
-      for (var i = 0u; i < BLOCK_ROWS; i++) { sums[i] += row_dot(row_of(first, i), step, &part); }
-    }
-    var sum = lanes_sum(vec4f(sums[0], sums[1], sums[2], sums[3]), at);
+      let columns = read_columns(step * STEP_VECS);
+      row0 += row_products(first, N - 1u, step, columns);
+      row1 += row_products(first + 1u, N - 1u, step, columns);
+      row2 += row_products(first + 2u, N - 1u, step, columns);
+      row3 += row_products(first + 3u, N - 1u, step, columns);
 #if EPILOGUE == gated
-    var up_sum = lanes_sum(vec4f(sums[4], sums[5], sums[6], sums[7]), at);
+      up0 += row_products(first + N, 2u * N - 1u, step, columns);
+      up1 += row_products(first + N + 1u, 2u * N - 1u, step, columns);
+      up2 += row_products(first + N + 2u, 2u * N - 1u, step, columns);
+      up3 += row_products(first + N + 3u, 2u * N - 1u, step, columns);
+#endif
+    }
+    var sum = lanes_sum(row_sums(row0, row1, row2, row3), at);
+#if EPILOGUE == gated
+    var up_sum = lanes_sum(row_sums(up0, up1, up2, up3), at);
 #endif
 #if NORM == rms
-    let inverse = inverseSqrt(lanes_sum(vec4f(squares, 0.0, 0.0, 0.0), at).x / f32(K) + EPS);
+    let total = lanes_sum(vec4f(dot(squares, vec4f(1.0)), 0.0, 0.0, 0.0), at).x;
+    let inverse = inverseSqrt(total / f32(K) + EPS);
     sum *= inverse;
 #if EPILOGUE == gated
     up_sum *= inverse;

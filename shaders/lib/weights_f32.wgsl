@@ -3,12 +3,12 @@
 // Needs from the includer:  K (columns)
 // Binding 1: the rows. Binding 2: not used.
 
+#include "lib/columns_1.wgsl"
 @group(0) @binding(1) var<storage, read> weights: array<vec4f>;
 
-/// Columns that one step reads, the vectors of 4 they make, and steps in a row.
-const STEP_VECS = 1u;
+/// Steps in a row; one covers 4 · STEP_VECS columns.
 const STEPS = (K + 3u) / 4u;
 
-/// The weights of columns 4·STEP_VECS·step …, to be multiplied by weight_scale.
-fn weight_step(row: u32, step: u32) -> array<vec4f, STEP_VECS> { return array(weights[row * STEPS + step]); }
+/// The weights of one step, to be multiplied by weight_scale.
+fn weight_columns(row: u32, step: u32) -> Columns { return Columns(weights[row * STEPS + step]); }
 fn weight_scale(row: u32, step: u32) -> f32 { return 1.0; }

@@ -6,21 +6,21 @@
 // Needs from the includer:  K (columns)
 // Binding 1: nibbles, rows padded to a multiple of 32. Binding 2: scales, two per word, an even number per row.
 
+#include "lib/columns_8.wgsl"
 #include "lib/half.wgsl"
 @group(0) @binding(1) var<storage, read> weights: array<vec4u>;
 @group(0) @binding(2) var<storage, read> scales: array<u32>;
 
-/// Columns that one step reads (a group), the vectors of 4 they make, and steps in a row.
-const STEP_VECS = 8u;
+/// Steps in a row; one covers 4 · STEP_VECS columns.
 const STEPS = (K + 31u) / 32u;
 
 fn low_nibbles(word: u32) -> vec4f { return vec4f(unpack4xU8(word & 0x0f0f0f0fu)) - 8.0; }
 fn high_nibbles(word: u32) -> vec4f { return vec4f(unpack4xU8((word >> 4u) & 0x0f0f0f0fu)) - 8.0; }
 
-/// The weights of columns 4·STEP_VECS·step …, to be multiplied by weight_scale.
-fn weight_step(row: u32, step: u32) -> array<vec4f, STEP_VECS> {
+/// The weights of one step, to be multiplied by weight_scale.
+fn weight_columns(row: u32, step: u32) -> Columns {
   let words = weights[row * STEPS + step];
-  return array(
+  return Columns(
     low_nibbles(words.x), high_nibbles(words.x), low_nibbles(words.y), high_nibbles(words.y),
     low_nibbles(words.z), high_nibbles(words.z), low_nibbles(words.w), high_nibbles(words.w));
 }

@@ -86,8 +86,11 @@ export interface StepResult {
  * token), then `step` as often as wanted, several in flight. The token of a step feeds the next inside the backend.
  */
 export interface SequenceRunner {
-  /** Sets the state for a run. Must not be called with steps in flight. */
-  begin(options: BeginOptions): void;
+  /**
+   * Sets the state for a run. Must not be called with steps in flight; where it gives a promise (kernels for these
+   * settings are still to be compiled), the run may go on once that resolves.
+   */
+  begin(options: BeginOptions): Promise<void> | void;
   /**
    * Runs `tokens` at positions `start`… through the model, filling the KV cache, at most `maxPrefillTokens` at once.
    * Positions ≥ start hold nothing valid before the call. With `sample`, the next token is chosen from the last row.

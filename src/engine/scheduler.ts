@@ -120,7 +120,7 @@ export class Scheduler {
     const reused = reusablePrefix(this.#cached, promptTokens, request.reusePrefix);
     // From here on the rest of the cache is written over, so it counts as gone until the run has ended well.
     this.#cached = new Uint32Array(0);
-    this.#backend.begin({
+    await this.#backend.begin({
       sampling: request.sampling,
       promptTokens,
       endTokenIds,
@@ -206,7 +206,7 @@ export class Scheduler {
   async #score(tokens: Uint32Array, signal: AbortSignal): Promise<Float32Array | undefined> {
     const logprobs = new Float32Array(tokens.length - 1);
     this.#cached = new Uint32Array(0);
-    this.#backend.begin({ sampling: GREEDY, promptTokens: tokens, endTokenIds: [], maxNewTokens: 1 });
+    await this.#backend.begin({ sampling: GREEDY, promptTokens: tokens, endTokenIds: [], maxNewTokens: 1 });
     // One chunk at a time: with several of them in flight an abort would have to wait for long ones.
     for (const { start, end } of prefillChunks(0, tokens.length - 1, this.#prefillChunk)) {
       if (signal.aborted) return undefined;

@@ -6,6 +6,8 @@ export interface GpuDevice {
   readonly device: GPUDevice;
   /** The adapter's own words, e.g. "nvidia ada-lovelace". */
   readonly adapter: string;
+  /** The browser's own word for "this adapter is software". */
+  readonly isFallback: boolean;
   /** Tiers this device can run, best guess first. */
   readonly tiers: readonly Tier[];
   /** Bytes one tensor part may have: the smaller of a buffer's and a binding's limit. */
@@ -75,6 +77,7 @@ function wrapDevice(device: GPUDevice, owned: boolean): GpuDevice {
   const gpuDevice: GpuDevice = {
     device,
     adapter: [info?.vendor, info?.architecture, info?.description].filter(Boolean).join(" ") || "unnamed adapter",
+    isFallback: info?.isFallbackAdapter === true,
     tiers: usableTiers(device, info),
     maxBindingBytes: Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize),
     lost,

@@ -1,6 +1,7 @@
 /**
  * Which tier this device runs fastest: each candidate multiplies the same matrix a few times. Features decide who is a
- * candidate, timing decides among them; an adapter's name decides nothing.
+ * candidate, timing decides among them; an adapter's name decides nothing. A fallback adapter is a CPU by definition, and
+ * slow to compile what only the timing would use, so it takes the tier for CPUs at once.
  */
 import { BufferArena } from "../gpu/buffers";
 import type { GpuDevice } from "../gpu/device";
@@ -18,6 +19,7 @@ const MARGIN = 0.8;
 
 export async function chooseTier(gpu: GpuDevice): Promise<Tier> {
   const [first, ...others] = gpu.tiers as [Tier, ...Tier[]]; // there is always "workgroup" and "cpu"
+  if (gpu.isFallback) return first;
   const arena = new BufferArena(gpu.device, "tier timing");
   try {
     let best = { tier: first, ms: await timeTier(gpu.device, arena, first) };

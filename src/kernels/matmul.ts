@@ -35,7 +35,7 @@ export function gemv(
   checkSize(`${label} x`, x, paddedWidth(matrix.columns) * 4);
   return makeDispatch(context, "gemv", {
     label,
-    defines: { ...productDefines(product), NORM: norm?.kind ?? "" },
+    defines: { ...productDefines(product), NORM: norm?.kind ?? "", READS_X: true },
     constants: {
       ...productConstants(product),
       ROWS_PER_WORKGROUP: tier.gemvRows,
@@ -66,7 +66,7 @@ export function gemm(
   const tileRows = onCpu ? 4 * context.tier.workgroupSize : epilogue.kind === "gated" ? 32 : 64;
   return makeDispatch(context, onCpu ? "gemm_registers" : "gemm", {
     label,
-    defines: productDefines(product),
+    defines: { ...productDefines(product), READS_X: onCpu },
     constants: { ...productConstants(product), X_STRIDE: paddedWidth(matrix.columns) },
     workgroupSize: onCpu ? context.tier.workgroupSize : 128,
     bindings: { 0: read(chunk), ...matrixBindings(matrix), 3: read(x), 5: bias && read(bias), 6: write(y) },

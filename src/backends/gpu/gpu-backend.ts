@@ -60,13 +60,15 @@ export async function createGpuBackend(options: GpuBackendOptions): Promise<Back
   }
 }
 
-/** Recorded lists of one decode step, for each way to sample. */
+/** Recorded lists of one step. */
 interface Recording {
   decodeBody: readonly Dispatch[];
   prefillBody: readonly Dispatch[];
   head: readonly Dispatch[];
-  sample: Record<"plain" | "plainTop" | "adjusted" | "adjustedTop", readonly Dispatch[]>;
 }
+
+/** A way to sample: with biases or penalties or without, with the likeliest ids or without. */
+type SamplerKind = "plain" | "plain top" | "adjusted" | "adjusted top";
 
 class GpuBackend implements Backend {
   readonly runAhead = RUN_AHEAD;
@@ -94,6 +96,8 @@ class GpuBackend implements Backend {
   #end: (error: WordloomError) => void = () => undefined;
   #failure: WordloomError | undefined;
   #ready: Recording | undefined;
+  readonly #recordSampler: (kind: SamplerKind) => Promise<Dispatch[]>;
+  #samplers = new Map<SamplerKind, readonly Dispatch[]>();
   #sampling: { list: readonly Dispatch[]; topCount: number } | undefined;
 
   constructor(gpu: GpuDevice, tier: Tier, options: GpuBackendOptions) {
@@ -179,19 +183,15 @@ class GpuBackend implements Backend {
       maxRows: this.maxPrefillTokens,
       maxBindingBytes,
     });
-    const sample = (adjusted: boolean, top: boolean) => sampleDispatches(kernels, sampler, { adjusted, top });
-    // All at once: the browser compiles them in parallel, while the weights stream.
+    this.#recordSampler = (kind) =>
+      sampleDispatches(kernels, sampler, { adjusted: kind.startsWith("adjusted"), top: kind.endsWith("top") });
+    // All at once: the browser compiles them in parallel, while the weights stream. Samplers that few use wait for `begin`.
     this.#recording = Promise.all([
       recorder.decode(body),
       recorder.prefill(body),
       recorder.decode([head]),
-      Promise.all([sample(false, false), sample(false, true), sample(true, false), sample(true, true)]),
-    ]).then(([decodeBody, prefillBody, headList, [plain, plainTop, adjusted, adjustedTop]]) => ({
-      decodeBody,
-      prefillBody,
-      head: headList,
-      sample: { plain, plainTop, adjusted, adjustedTop },
-    }));
+      this.#sampler("plain"),
+    ]).then(([decodeBody, prefillBody, headList]) => ({ decodeBody, prefillBody, head: headList }));
     this.#recording.catch(() => undefined); // awaited in ready()
   }
 
@@ -222,32 +222,38 @@ class GpuBackend implements Backend {
     const encoder = this.#device.createCommandEncoder({ label: "warm-up" });
     const pass = encoder.beginComputePass({ label: "warm-up" });
     replay(pass, recording.prefillBody);
-    replay(pass, [
-      ...recording.decodeBody,
-      ...recording.head,
-      ...recording.sample.plain,
-      ...recording.sample.adjustedTop,
-    ]);
+    replay(pass, [...recording.decodeBody, ...recording.head, ...(await this.#sampler("plain"))]);
     pass.end();
     this.#device.queue.submit([encoder.finish()]);
     await this.#guard(this.#device.queue.onSubmittedWorkDone());
   }
 
-  begin(options: BeginOptions): void {
-    const { sampling, endTokenIds, promptTokens } = options;
-    const recording = this.#recorded();
+  begin(options: BeginOptions): Promise<void> | void {
+    this.#recorded();
+    const { sampling, endTokenIds } = options;
     if (endTokenIds.length > MAX_END_TOKENS) {
       throw new WordloomError(
         "config-unsupported",
         `${endTokenIds.length} end tokens; at most ${MAX_END_TOKENS} are supported`,
       );
     }
+    const kind: SamplerKind = `${isAdjusted(sampling) ? "adjusted" : "plain"}${sampling.topLogprobs > 0 ? " top" : ""}`;
+    const recorded = this.#samplers.get(kind);
+    if (recorded !== undefined) return this.#beginWith(recorded, options);
+    return this.#guard(this.#sampler(kind)).then((list) => this.#beginWith(list, options));
+  }
+
+  #beginWith(list: readonly Dispatch[], options: BeginOptions): void {
+    const { sampling, promptTokens } = options;
     this.#device.queue.writeBuffer(this.#sequences, 0, encodeRecord(options, this.#plan.contextLength));
-    const adjusted = isAdjusted(sampling);
-    if (adjusted) this.#writeAdjustments(sampling, promptTokens);
-    const top = sampling.topLogprobs > 0;
-    const list = recording.sample[adjusted ? (top ? "adjustedTop" : "adjusted") : top ? "plainTop" : "plain"];
+    if (isAdjusted(sampling)) this.#writeAdjustments(sampling, promptTokens);
     this.#sampling = { list, topCount: sampling.topLogprobs };
+  }
+
+  async #sampler(kind: SamplerKind): Promise<readonly Dispatch[]> {
+    const list = this.#samplers.get(kind) ?? (await this.#recordSampler(kind));
+    this.#samplers.set(kind, list);
+    return list;
   }
 
   #writeAdjustments({ logitBias }: SamplingSettings, promptTokens: Uint32Array): void {

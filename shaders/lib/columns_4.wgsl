@@ -1,0 +1,33 @@
+// lib/columns_4: the 16 columns that one weight step covers. A struct and not an array, since members named by
+// the program stay in registers, while compilers for CPUs put what is indexed into memory.
+//
+// Needs from the includer (with READS_X):  x_at(index) -> vec4f, the other factor
+
+const STEP_VECS = 4u;
+struct Columns {
+  a: vec4f,
+  b: vec4f,
+  c: vec4f,
+  d: vec4f,
+}
+
+#if READS_X
+fn read_columns(first: u32) -> Columns {
+  return Columns(x_at(first), x_at(first + 1u), x_at(first + 2u), x_at(first + 3u));
+}
+#endif
+/// Four partial sums of the products; their sum is the dot product.
+fn products(w: Columns, x: Columns) -> vec4f {
+  return w.a * x.a + w.b * x.b + w.c * x.c + w.d * x.d;
+}
+fn scaled(columns: Columns, scale: f32) -> Columns {
+  return Columns(scale * columns.a, scale * columns.b, scale * columns.c, scale * columns.d);
+}
+fn column_of(columns: Columns, v: u32) -> vec4f {
+  switch v {
+    case 0u: { return columns.a; }
+    case 1u: { return columns.b; }
+    case 2u: { return columns.c; }
+    default: { return columns.d; }
+  }
+}

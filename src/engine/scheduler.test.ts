@@ -300,6 +300,7 @@ describe("score", () => {
     const { scheduler, backend } = setUp({}, { prefillChunk: 2 });
     const controller = new AbortController();
     const score = scheduler.score(PROMPT, controller.signal);
+    await Promise.resolve(); // the backend has begun, and its first chunk is on the way
     controller.abort();
     expect(await score).toBeUndefined();
     expect(backend.calls).toHaveLength(1);

@@ -1,9 +1,10 @@
 /**
  * What the engine asks of a backend. `gpu` and `reference` both implement it; the engine knows no more than this.
  */
+import type { HeldDtype } from "../formats/quantization";
 import type { TensorName } from "../models/decoder-spec";
 
-export type WeightDtype = "f32" | "f16" | "q8" | "q4";
+export type WeightDtype = HeldDtype;
 export type KvDtype = "f32" | "f16";
 
 export interface BackendFacts {

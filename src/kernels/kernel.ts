@@ -1,5 +1,6 @@
 /** What every kernel wrapper works with, and the shapes of buffers that several share. */
 import { WordloomError } from "../errors";
+import type { HeldDtype } from "../formats/quantization";
 import { tierDefines, type Tier } from "../gpu/tier";
 import type { Bindings, Dispatch, Grid, PipelineCache } from "../gpu/pipelines";
 import type { WgslConstant } from "../gpu/wgsl";
@@ -9,14 +10,12 @@ export interface KernelContext {
   readonly tier: Tier;
 }
 
-export type WeightFormat = "f32" | "f16" | "q8" | "q4";
-
 /** Rows of activations lie this far apart (in f32): a quantized group may be read whole; the padding stays zero. */
 export const paddedWidth = (width: number) => Math.ceil(width / 32) * 32;
 
 /** A weight matrix, or some rows of one, in GPU buffers; layout: shaders/lib/weights_*. */
 export interface MatrixPart {
-  format: WeightFormat;
+  format: HeldDtype;
   /** Rows held here; for gated ones: gates, then as many ups. */
   rows: number;
   columns: number;

@@ -1,8 +1,8 @@
 /** The weights in GPU buffers: allocated from the fused list, filled piece by piece while they load. */
 import { WordloomError } from "../../errors";
-import { packedBytes, packRows, rowLayout, type PackedRows } from "../../formats/quantization";
+import { packedBytes, packRows, rowLayout, type HeldDtype, type PackedRows } from "../../formats/quantization";
 import type { BufferArena } from "../../gpu/buffers";
-import { paddedWidth, type MatrixPart, type NormInput, type WeightFormat } from "../../kernels/kernel";
+import { paddedWidth, type MatrixPart, type NormInput } from "../../kernels/kernel";
 import type { DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { WeightSink } from "../backend";
 import type { FusedMatrix, FusedNorm } from "./fuse";
@@ -27,7 +27,7 @@ export class WeightStore implements WeightSink {
     private readonly device: GPUDevice,
     private readonly arena: BufferArena,
     spec: DecoderSpec,
-    private readonly format: WeightFormat,
+    private readonly format: HeldDtype,
     /** Most bytes one buffer of weights may have. */
     private readonly maxPartBytes: number,
   ) {
@@ -191,11 +191,15 @@ export class WeightStore implements WeightSink {
       const from = Math.max(firstRow, destination.firstRow);
       const to = Math.min(firstRow + rows, destination.firstRow + destination.rows);
       if (from >= to) continue;
-      destination.write(
-        from - destination.firstRow,
-        to - from,
-        values.subarray((from - firstRow) * columns, (to - firstRow) * columns),
-      );
+      const part = values.subarray((from - firstRow) * columns, (to - firstRow) * columns);
+      try {
+        destination.write(from - destination.firstRow, to - from, part);
+      } catch (error) {
+        if (!(error instanceof WordloomError)) throw error;
+        // Which rows do not fit is known below, which tensor they are of only here.
+        const { code, message, remedy } = error;
+        throw new WordloomError(code, `${name}, from row ${from}: ${message}`, { remedy, cause: error });
+      }
     }
   }
 
@@ -205,7 +209,7 @@ export class WeightStore implements WeightSink {
 }
 
 /** Bytes that the weights will take, before anything is allocated. */
-export function weightBytes(matrices: readonly FusedMatrix[], format: WeightFormat): number {
+export function weightBytes(matrices: readonly FusedMatrix[], format: HeldDtype): number {
   const seen = new Set<TensorName>();
   let bytes = 0;
   for (const { weights, columns } of matrices) {

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import type { WordloomErrorCode } from "../../errors";
+import { tinyModel } from "../../testing/tiny-models";
+import type { WeightDtype } from "../backend";
+import { makePlan, type PlanRequest } from "./plan";
+
+const MIB = 2 ** 20;
+const { spec } = tinyModel({ kind: "llama", layers: 2, hidden: 64, heads: 4, keyValueHeads: 2, context: 4096 });
+// One position: 2 layers × (keys + values) × 2 heads × 16 = 128 numbers.
+const bytesOf: Record<WeightDtype, number> = { f32: 40 * MIB, f16: 20 * MIB, q8: 11 * MIB, q4: 6 * MIB };
+const ask: PlanRequest = { dtype: "auto", kvDtype: "auto", contextLength: undefined, memoryBudgetBytes: undefined };
+const plan = (request: Partial<PlanRequest>, scale = 1, maxBindingBytes = 128 * MIB) =>
+  makePlan(spec, { ...ask, ...request }, (dtype) => bytesOf[dtype] * scale, maxBindingBytes);
+
+describe("what is held how", () => {
+  test.each<[string, Partial<PlanRequest>, number, object]>([
+    ["q8 with an f16 cache by default", {}, 1, { dtype: "q8", kvDtype: "f16", contextLength: 4096 }],
+    ["q4 where q8 would take more than 2 GiB", {}, 200, { dtype: "q4", kvDtype: "f16" }],
+    ["q4 where q8 is above the budget", { memoryBudgetBytes: 8 * MIB }, 1, { dtype: "q4" }],
+    ["f32 weights go with an f32 cache", { dtype: "f32" }, 1, { dtype: "f32", kvDtype: "f32" }],
+    [
+      "what is asked for",
+      { dtype: "f16", kvDtype: "f32", contextLength: 100 },
+      1,
+      { dtype: "f16", kvDtype: "f32", contextLength: 100 },
+    ],
+    [
+      "as many positions as the budget leaves",
+      { memoryBudgetBytes: 11 * MIB + 256 * 1000 },
+      1,
+      { dtype: "q8", contextLength: 1000 },
+    ],
+  ])("%s", (_, request, scale, expected) => expect(plan(request, scale)).toMatchObject(expected));
+
+  test("as many positions as one binding of a layer's keys takes", () => {
+    // A position of one layer's keys: 2 heads × 16 × 2 bytes.
+    expect(plan({}, 1, 64 * 300)).toMatchObject({ contextLength: 300 });
+  });
+
+  test("and says why, in numbers", () => {
+    expect(plan({}).reason).toBe(
+      "weights as q8: 11.0 MiB, hardly to be told from the original; KV cache as f16: goes with q8 weights; 4096 positions: the model's own",
+    );
+  });
+});
+
+describe("what cannot be is refused", () => {
+  test.each<[string, Partial<PlanRequest>, WordloomErrorCode, string]>([
+    [
+      "more positions than the model was made for",
+      { contextLength: 5000 },
+      "option-invalid",
+      "5000 positions; this model was made for 4096",
+    ],
+    [
+      "weights above the budget",
+      { dtype: "f32", memoryBudgetBytes: 30 * MIB },
+      "out-of-memory",
+      "40.0 MiB as f32; the budget is 30.0 MiB",
+    ],
+    [
+      "asked positions above the budget",
+      { contextLength: 4096, memoryBudgetBytes: 11 * MIB + 1000 },
+      "out-of-memory",
+      "4096 positions take 1.0 MiB",
+    ],
+    ["no room for one position", { memoryBudgetBytes: 11 * MIB + 10 }, "out-of-memory", "no room for a KV cache"],
+  ])("%s", (_, request, code, words) => {
+    expect(() => plan(request)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(words) }));
+  });
+
+  test("asked positions beyond one binding", () => {
+    expect(() => plan({ contextLength: 400 }, 1, 64 * 300)).toThrow(expect.objectContaining({ code: "device-limit" }));
+  });
+});

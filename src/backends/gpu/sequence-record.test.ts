@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { shaderFiles } from "../../gpu/shader-files";
+import { RECORD_BYTES } from "../../kernels/kernel";
+import { samplingSettings } from "../../testing/sampling-settings";
+import { decodeReport, encodeRecord, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
+
+/** The shader's own list of members, in order, with their sizes in words. */
+const members = [
+  ...(shaderFiles.get("lib/sequence.wgsl") ?? "").matchAll(/^ {2}(\w+): (?:u32|f32|array<u32, (\d+)>),/gm),
+].map(([, name = "", count = "1"]) => ({ name, words: Number(count) }));
+
+/** Word index of a member, by the shader. */
+function wordOf(name: string): number {
+  let at = 0;
+  for (const member of members) {
+    if (member.name === name) return at;
+    at += member.words;
+  }
+  throw new Error(`the shader has no member ${name}`);
+}
+
+test("the record is as long as the shader's struct", () => {
+  expect(members.reduce((sum, { words }) => sum + words, 0) * 4).toBe(RECORD_BYTES);
+});
+
+test("every setting lies where the shader reads it", () => {
+  const sampling = samplingSettings({
+    temperature: 0.5,
+    topK: 40,
+    topP: 0.875,
+    minP: 0.0625,
+    repetitionPenalty: 1.25,
+    frequencyPenalty: 0.5,
+    presencePenalty: -0.25,
+    seed: [7, 9],
+    topLogprobs: 3,
+  });
+  const record = encodeRecord(
+    { sampling, promptTokens: new Uint32Array(), endTokenIds: [5, 6], maxNewTokens: 11 },
+    512,
+  );
+  const words = new Uint32Array(record);
+  const floats = new Float32Array(record);
+  const found = {
+    limit: words[wordOf("limit")],
+    capacity: words[wordOf("capacity")],
+    seed: [words[wordOf("seed_low")], words[wordOf("seed_high")]],
+    inverse: floats[wordOf("inverse_temperature")],
+    topK: words[wordOf("top_k")],
+    topP: floats[wordOf("top_p")],
+    minP: floats[wordOf("min_p")],
+    repetition: floats[wordOf("repetition")],
+    frequency: floats[wordOf("frequency")],
+    presence: floats[wordOf("presence")],
+    topCount: words[wordOf("top_count")],
+    endCount: words[wordOf("end_count")],
+    ends: [words[wordOf("ends")], words[wordOf("ends") + 1]],
+  };
+  expect(found).toEqual({
+    limit: 11,
+    capacity: 512,
+    seed: [7, 9],
+    inverse: 2,
+    topK: 40,
+    topP: 0.875,
+    minP: 0.0625,
+    repetition: 1.25,
+    frequency: 0.5,
+    presence: -0.25,
+    topCount: 3,
+    endCount: 2,
+    ends: [5, 6],
+  });
+});
+
+test("the coldest temperatures stay finite", () => {
+  for (const temperature of [1e-20, 1e-38, 1e-45, 1e-300]) {
+    const record = encodeRecord(
+      {
+        sampling: samplingSettings({ temperature }),
+        promptTokens: new Uint32Array(),
+        endTokenIds: [],
+        maxNewTokens: 1,
+      },
+      1,
+    );
+    expect(new Float32Array(record)[wordOf("inverse_temperature")]).toBe(
+      Math.fround(1e30 < 1 / temperature ? 1e30 : 1 / temperature),
+    );
+  }
+});
+
+test("a report is read from the words that the shader writes", () => {
+  const report = new ArrayBuffer(REPORT_BYTES + TOP_BYTES);
+  const words = new Uint32Array(report);
+  const floats = new Float32Array(report);
+  words[wordOf("token")] = 42;
+  words[wordOf("count")] = 3;
+  words[wordOf("done")] = 1;
+  floats[wordOf("logprob")] = -0.5;
+  words.set([8, 0, 9, 0], REPORT_BYTES / 4);
+  floats[REPORT_BYTES / 4 + 1] = -0.25;
+  floats[REPORT_BYTES / 4 + 3] = -1.5;
+  expect(decodeReport(report, 2)).toEqual({
+    id: 42,
+    count: 3,
+    done: true,
+    invalid: false,
+    logprob: -0.5,
+    top: [
+      { id: 8, logprob: -0.25 },
+      { id: 9, logprob: -1.5 },
+    ],
+  });
+});

@@ -7,40 +7,56 @@ import type { AnswerSettings } from "../engine/engine";
 import { WordloomError } from "../errors";
 import { flag, given, invalid, real, refuseUnknown, whole } from "./option-checks";
 
-/** Options of one `generate`. Left out, undefined and null all mean "not set". */
+/**
+ * Options of one `generate`. Left out, undefined and null all mean "not set"; an unknown name or a value out of range is
+ * refused with option-invalid.
+ *
+ * They act in this order: logitBias, the penalties, temperature, topK, topP, minP, and then one draw. Each cut leaves at
+ * least one token; without a cut the whole vocabulary takes part.
+ */
 export interface GenerateOptions {
   /** Tokens to write at most, 1 or more; default 256. The context may end the answer sooner. */
   maxNewTokens?: number;
   /**
-   * 0 is greedy and the default; with another sampling option (topK, topP, minP, seed) given, the default is 1.
-   * Below 1e-6 it is taken as 0: in float32 the two are the same.
+   * Logits are divided by it before the draw; 0 or more. 0 always takes the likeliest token (of equal ones the lowest id).
+   * Default: 0; but 1 where topK, topP, minP or seed is given, since those ask for a draw. Below 1e-6 it is taken as 0:
+   * in float32 the two are the same.
    */
   temperature?: number;
   /** Only the k most likely take part. 0, or the vocabulary's size or more, is no cut-off. */
   topK?: number;
-  /** Only the most likely that together have this probability, in (0, 1]. 1 is no cut-off. */
+  /** Only the fewest of the most likely that together have at least this probability, in (0, 1]. 1 is no cut-off. */
   topP?: number;
   /** Only those with at least this fraction of the most likely one's probability, in [0, 1]. 0 is no cut-off. */
   minP?: number;
-  /** Above 0; 1 is none. Over prompt and answer: positive logits are divided by it, negative ones multiplied, once. */
+  /**
+   * Above 0; 1 (default) is none. For each token of prompt and answer, once: a positive logit is divided by it, a
+   * negative one multiplied (as in Hugging Face transformers).
+   */
   repetitionPenalty?: number;
-  /** Taken from a logit for each time the answer has the token. */
+  /** Taken from a logit for each time the answer has the token; default 0, negative values favour repeating. */
   frequencyPenalty?: number;
-  /** Taken from a logit if the answer has the token at all. */
+  /** Taken from a logit once if the answer has the token at all; default 0. */
   presencePenalty?: number;
-  /** Token id → what is added to its logit; -Infinity bans it. */
+  /** Token id → what is added to its logit, a finite number; -Infinity bans it. Not all tokens may be banned. */
   logitBias?: Readonly<Record<number, number>> | ReadonlyMap<number, number>;
   /** A whole number from 0 to 2^53 - 1; default: a random one, which `end.seed` tells. */
   seed?: number;
-  /** Strings that end the answer; neither they nor any part of them is emitted. */
+  /**
+   * Strings that end the answer, none of them empty; neither they nor any part of them is emitted. Their tokens count in
+   * `usage`, and leave the KV cache.
+   */
   stop?: string | readonly string[];
   /** The n likeliest tokens, by the model itself, beside each token; 0 to 20, default 0. */
   topLogprobs?: number;
-  /** Go on after the model's end tokens; default false. */
+  /**
+   * Go on after the model's end tokens; default false. These are `eos_token_id` of generation_config.json where it lists
+   * any, else of config.json.
+   */
   ignoreEos?: boolean;
-  /** Keep what the KV cache already holds of this prompt; default true. */
+  /** Do not compute again what the KV cache already holds of this prompt's beginning; default true. */
   reusePrefix?: boolean;
-  /** Stops the answer, also while it waits for its turn. */
+  /** Stops the answer, also while it waits for its turn: reading it rejects with `signal.reason`. */
   signal?: AbortSignal;
 }
 

@@ -14,11 +14,20 @@ type StartAnswer = (
 ) => { seed: number; end: Promise<GenerationEnd> };
 
 /**
- * Read it by one `for await` loop, by `text()`, or both; chunks wait until they are read. Leaving the loop early stops
- * the answer. After an abort, iteration and `text()` reject with the signal's reason, and `end` resolves with "abort".
+ * One answer, from `TextGenerator.generate`. Read it by one `for await` loop, by `text()`, or both; it is written whether
+ * it is read or not, and chunks wait until they are. Leaving the loop early stops the answer. After an abort, iteration
+ * and `text()` reject with the signal's reason, and `end` resolves with "abort".
+ *
+ * A chunk's `text` holds whole characters only, and nothing that may still become a stop string.
+ *
+ * Failures reject iteration, `text()` and `end` with the same WordloomError: option-invalid, prompt-too-long,
+ * template-missing, template-failed, kernel-failed, device-lost, worker-failed, disposed.
  */
 export class GenerationRun implements AsyncIterable<Chunk> {
-  /** Resolves when the engine has ended this answer; rejects with a WordloomError if it fails. Never unhandled. */
+  /**
+   * Why it ended, its seed, token counts and timings in ms, once the engine has ended this answer; rejects with a
+   * WordloomError if it fails. Need not be read: its rejection is never reported as unhandled.
+   */
   readonly end: Promise<GenerationEnd>;
 
   readonly #abort = new AbortController();
@@ -51,7 +60,7 @@ export class GenerationRun implements AsyncIterable<Chunk> {
     this.#written.catch(() => {});
   }
 
-  /** The whole text, also if it is iterated at the same time. */
+  /** The whole text once it is written, also if it is iterated at the same time. */
   text(): Promise<string> {
     const text = this.#written.then(() => this.#text);
     text.catch(() => {});

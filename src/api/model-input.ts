@@ -3,7 +3,13 @@ import type { TaggedInput } from "../engine/engine";
 import { WordloomError } from "../errors";
 import type { ChatMessage } from "../tokenizer/tokenizer";
 
-/** A string is continued as it is; ids are taken exactly; messages go through the model's chat template. */
+/**
+ * What is to be continued, or scored.
+ *
+ * - a string: as it is, with the special tokens that the tokenizer itself adds (`<s>` in front, say)
+ * - token ids, each from 0 to `info.vocabSize` - 1, at least one: exactly these
+ * - messages, at least one: through the model's chat template, ready for the assistant's answer
+ */
 export type ModelInput = string | readonly number[] | Uint32Array | readonly ChatMessage[];
 
 /** @throws WordloomError option-invalid for anything else, an empty list, or an id the model does not have */

@@ -5,29 +5,47 @@ import { WordloomError } from "../errors";
 import type { ConnectOptions } from "../worker/client";
 import { flag, given, invalid, refuseUnknown, whole } from "./option-checks";
 
-/** Left out, undefined and null all mean "not set". */
+/** Options of `TextGenerator.load`. Left out, undefined and null all mean "not set"; an unknown name is refused. */
 export interface LoadOptions {
-  /** How weights are held; "auto" (default) takes what suits the device. What was chosen, and why, is in `info`. */
+  /**
+   * How weight matrices are held: as floats (f32, f16), or as 8-bit (q8) or 4-bit (q4) integers in groups of 32 with one
+   * f16 scale. Norms, biases and learned positions stay f32.
+   *
+   * "auto" (default): on WebGPU q8, or q4 where q8 would take more than `memoryBudgetBytes` (2 GiB where that is not
+   * set); f32 on the reference. What was chosen, and why, is in `info.dtype` and `info.reason`.
+   */
   dtype?: "auto" | "f32" | "f16" | "q8" | "q4";
-  /** How the KV cache is held; "auto" (default) is f32 with f32 weights, else f16. "q8" is refused so far. */
+  /** How keys and values are held; "auto" (default) is f32 with f32 weights, else f16. "q8" is refused so far. */
   kvDtype?: "auto" | "f32" | "f16" | "q8";
-  /** Positions the KV cache can hold, at most the model's own; default: the model's, cut to what fits. */
+  /**
+   * Positions that the KV cache holds: tokens of prompt and answer together, from 1 to the model's own number. What does
+   * not fit is refused (device-limit, out-of-memory), not cut.
+   *
+   * Default: the model's, cut so that the cache takes at most what the weights leave of `memoryBudgetBytes` (512 MiB
+   * where that is not set), and one layer's keys fit one buffer binding. On the reference: 256 MiB, or a quarter of
+   * `memoryBudgetBytes`.
+   */
   contextLength?: number;
-  /** "auto" (default) never takes the slow reference unless `allowReference` is true. */
+  /** "auto" (default) is WebGPU; it takes the slow reference only without WebGPU and with `allowReference`. */
   backend?: BackendName;
   /** Default false: without WebGPU, loading fails with webgpu-unavailable. */
   allowReference?: boolean;
   /** A device to use, on the caller's thread; `dispose` never destroys it. Default: one is requested. */
   device?: GPUDevice;
+  /** Which of several GPUs to ask the browser for, which may ignore it. Without meaning where `device` is given. */
   powerPreference?: GPUPowerPreference;
-  /** Bytes that weights, KV cache and activations may take together; default: what the device allows. */
+  /**
+   * Bytes, 1 or more, that weight matrices and KV cache may take together on the GPU; more is refused with out-of-memory.
+   * Activations and vectors are not counted. Default: not limited, since WebGPU does not tell how much there is.
+   */
   memoryBudgetBytes?: number;
-  /** Default true: a dedicated worker; where none can start, the caller's thread, and `info` says so. */
+  /** Default true: a dedicated worker; where none can start, the caller's thread, and `info.workerReason` says why. */
   worker?: boolean;
   /** In place of the global one; a function cannot be posted, so the engine then runs on the caller's thread. */
   fetch?: typeof fetch;
-  /** Sent with each request for a model file. */
+  /** Sent with each request for a model file, e.g. `{ Authorization: "Bearer …" }`. */
   headers?: HeadersInit;
+  /** Called at the start of each phase, at the start of each weight file and after each piece of it (4 MiB as f32). */
   onProgress?: (progress: LoadProgress) => void;
   /** Stops the loading: it rejects with `signal.reason`. */
   signal?: AbortSignal;

@@ -22,9 +22,16 @@ export class TextGenerator {
   }
 
   /**
-   * @param source URL or path of a model folder, of a .gguf file, or "hf:org/name[@revision][/file.gguf]"; in Node also
-   *   a local path; or File objects, or a directory handle
-   * @throws WordloomError for what cannot be loaded; `signal.reason` on abort
+   * Reads config.json, chooses the backend and how the model is held, reads the tokenizer, streams the weights, and warms
+   * the kernels up.
+   *
+   * @param source a model folder with config.json, tokenizer.json and safetensors: its URL (relative to the page),
+   *   "hf:org/name" or "hf:org/name@revision" on the Hugging Face hub, File objects of one folder, or a directory handle
+   *   that may be read; in Node also a local path. GGUF files are refused so far
+   * @throws WordloomError option-invalid, source-unsupported; model-not-found, network-failed, access-denied;
+   *   config-invalid, config-unsupported, model-unsupported, tokenizer-unsupported, file-invalid, tensor-missing,
+   *   tensor-mismatch; webgpu-unavailable, device-limit, out-of-memory, device-lost, kernel-failed; worker-failed.
+   *   `signal.reason` on abort
    */
   static async load(source: ModelSource, options: LoadOptions = {}): Promise<TextGenerator> {
     const { request, connect } = resolveLoadOptions(source, options, currentBaseUrl());
@@ -32,17 +39,16 @@ export class TextGenerator {
     return new TextGenerator(await connectEngine(request, connect));
   }
 
-  /** What was loaded, how it is held, where it runs, and why. */
+  /** What was loaded, how it is held, where it runs, and why; does not change once loaded. Sizes are in bytes. */
   get info(): EngineInfo {
     return this.#engine.info;
   }
 
   /**
-   * Starts to write at once; nothing need be read for it to go on. What is wrong with the input or an option is thrown
-   * by the run's iteration, `text()` and `end`.
+   * Starts to write at once, or when everything asked for before has ended; nothing need be read for it to go on. Never
+   * throws: what is wrong with the input or an option is thrown by the run's iteration, `text()` and `end`.
    *
-   * @param input a string (continued as it is, with the special tokens that the tokenizer itself adds), token ids (taken
-   *   exactly), or chat messages (through the model's chat template)
+   * @param input a string, token ids or chat messages; at most `info.contextLength` tokens (prompt-too-long)
    */
   generate(input: ModelInput, options: GenerateOptions = {}): GenerationRun {
     return new GenerationRun(given(options.signal) ? options.signal : undefined, (onChunk, signal) => {
@@ -55,8 +61,10 @@ export class TextGenerator {
   }
 
   /**
-   * The model's own log-probability of each token of `input` (temperature 1, no processors).
+   * The model's own log-probability (natural log; temperature 1, no processors) of each token of `input` after those
+   * before it; the first one has null.
    *
+   * @param input as for `generate`; at most `info.contextLength` tokens
    * @throws WordloomError prompt-too-long, option-invalid, disposed; `signal.reason` on abort
    */
   async score(input: ModelInput, options: { signal?: AbortSignal } = {}): Promise<Score> {
@@ -72,7 +80,12 @@ export class TextGenerator {
     return score;
   }
 
-  /** @param options.addSpecialTokens also those the tokenizer itself adds, as for a prompt; default true */
+  /**
+   * Text → ids, as the Hugging Face tokenizer of the same tokenizer.json gives them.
+   *
+   * @param options.addSpecialTokens also those the tokenizer itself adds, as for a prompt; default true
+   * @throws WordloomError option-invalid, disposed
+   */
   async tokenize(text: string, options: { addSpecialTokens?: boolean } = {}): Promise<number[]> {
     this.#assertAlive();
     refuseUnknown(options, { addSpecialTokens: true }, "tokenize");
@@ -80,13 +93,17 @@ export class TextGenerator {
     return this.#engine.tokenize(text, { addSpecialTokens: flag(options, "addSpecialTokens", true) });
   }
 
-  /** Ids → text; special tokens give none. */
+  /**
+   * Ids → text; special tokens give none, bytes that are no character U+FFFD.
+   *
+   * @throws WordloomError option-invalid for an id beyond the vocabulary; disposed
+   */
   async detokenize(ids: readonly number[] | Uint32Array): Promise<string> {
     this.#assertAlive();
     return ids.length === 0 ? "" : this.#engine.detokenize(checkIds(ids, this.info.vocabSize));
   }
 
-  /** Frees everything; what is pending or comes later is refused with `disposed`. Twice is once. */
+  /** Frees the GPU's buffers and the worker; what is pending or comes later is refused with `disposed`. Twice is once. */
   async dispose(): Promise<void> {
     this.#disposed = true;
     await this.#engine.dispose();

@@ -3,6 +3,7 @@ import type { StepResult } from "../backends/backend";
 import { TextStream } from "../tokenizer/text-stream";
 import type { Tokenizer } from "../tokenizer/tokenizer";
 
+/** One sampled token of an answer. */
 export interface AnswerToken {
   id: number;
   /** The whole characters that this token completes; may be empty for a piece of one. */
@@ -15,8 +16,11 @@ export interface AnswerToken {
   top?: { id: number; text: string; logprob: number }[];
 }
 
+/** What one or more tokens have set free; either part may be empty. */
 export interface Chunk {
+  /** Whole characters, to be appended to what came before. */
   text: string;
+  /** Tokens that lie in the text up to here and in no earlier chunk; none that reaches into a stop string. */
   tokens: AnswerToken[];
 }
 

@@ -34,10 +34,11 @@ export interface GenerateRequest extends AnswerSettings {
 }
 
 export interface GenerationEnd {
-  /** stop: an end token or a stop string; length: maxNewTokens, or the context is full; abort: the caller. */
   finishReason: FinishReason;
+  /** Of the draws; giving it again repeats the answer on the same device and kernels. */
   seed: number;
   usage: {
+    /** Special tokens included. */
     promptTokens: number;
     /** Prompt tokens that the KV cache held already. */
     cachedTokens: number;
@@ -74,11 +75,14 @@ export interface Score {
 }
 
 export interface EngineInfo extends BackendFacts {
+  /** `model_type` of config.json. */
   modelType: string;
   /** Whether the engine runs in a worker of its own. */
   worker: boolean;
   layerCount: number;
+  /** Rows of the embedding; token ids are below it. */
   vocabSize: number;
+  /** Numbers the model learned; a tied head counts once. */
   parameterCount: number;
   /** From the model's generation_config.json; never applied by itself. Empty where it suggests none. */
   suggestedSampling: SuggestedSampling;

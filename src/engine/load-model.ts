@@ -14,6 +14,7 @@ import { LocalEngine, type Engine } from "./engine";
 import { loadWeights } from "./load-weights";
 import type { SchedulerOptions } from "./scheduler";
 
+/** Where a model's files are: an address ("hf:org/name[@revision]", a URL, in Node a path), or the files themselves. */
 export type ModelSource = string | readonly File[] | FileSystemDirectoryHandle;
 
 /**
@@ -26,8 +27,9 @@ export interface LoadProgress {
   phase: LoadPhase;
   /** The file being read; "" where the phase reads none. */
   file: string;
+  /** Of all weight files together in the phase `weights`; 0 in the others. */
   loadedBytes: number;
-  /** Of the phase; undefined where it is not known. */
+  /** Bytes of the phase; undefined where it is not known, as at its start and in all phases but `weights`. */
   totalBytes: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 /** When an answer is over, and why: one decision for each sampled token. */
 
+/** stop: an end token or a stop string; length: maxNewTokens, or the context is full; abort: the caller. */
 export type FinishReason = "stop" | "length" | "abort";
 
 export interface SampledToken {

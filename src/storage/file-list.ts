@@ -11,7 +11,8 @@ import type { ModelFile, ModelFiles } from "./model-files";
 export function openFileList(list: readonly File[]): ModelFiles {
   const folders = new Map<string, Map<string, File>>();
   for (const file of list) {
-    const path = file.webkitRelativePath === "" ? file.name : file.webkitRelativePath;
+    // Empty for files that were not chosen as a folder; Node's File has no such property.
+    const path = (file.webkitRelativePath as string | undefined) || file.name;
     const slash = path.lastIndexOf("/");
     const folder = path.slice(0, Math.max(slash, 0));
     const files = folders.get(folder) ?? new Map<string, File>();

@@ -4,6 +4,7 @@ import { freePort } from "./scripts/free-port.mjs";
 
 // Playwright reads this file once more in each of its processes; the first choice of a port holds for all.
 const port = (process.env["WORDLOOM_E2E_PORT"] ??= String(await freePort()));
+const examplesPort = (process.env["WORDLOOM_EXAMPLES_PORT"] ??= String(await freePort()));
 const chromium = await findChromium();
 
 export default defineConfig({
@@ -19,9 +20,17 @@ export default defineConfig({
     trace: "retain-on-failure",
     launchOptions: { args: chromiumArguments(), ...(chromium ? { executablePath: chromium } : {}) },
   },
-  webServer: {
-    command: `node scripts/serve.mjs dist --port ${port}`,
-    url: `http://127.0.0.1:${port}/`,
-    reuseExistingServer: false,
-  },
+  webServer: [
+    {
+      command: `node scripts/serve.mjs dist --port ${port}`,
+      url: `http://127.0.0.1:${port}/`,
+      reuseExistingServer: false,
+    },
+    {
+      // The pages in examples/, as their README says; e2e/examples.spec.ts asks here.
+      command: `node scripts/serve.mjs . --port ${examplesPort}`,
+      url: `http://127.0.0.1:${examplesPort}/examples/plain-html/`,
+      reuseExistingServer: false,
+    },
+  ],
 });

@@ -3,7 +3,8 @@ import { activation, add, layerNorm, linear, rmsNorm } from "../backends/referen
 import { makeTier, type Reduction } from "../gpu/tier";
 import { expectRows, F32_SUMS, gpuHarness, largestOfRows, padded, TIERS, WEIGHT_FORMATS } from "../testing/gpu-harness";
 import { normalValues, seededRandom } from "../testing/random";
-import { paddedWidth, type WeightFormat } from "./kernel";
+import type { HeldDtype } from "../formats/quantization";
+import { paddedWidth } from "./kernel";
 import { gemm, gemv, type Epilogue } from "./matmul";
 
 const gpu = gpuHarness();
@@ -22,7 +23,7 @@ const OUTPUTS = [1, 3, 4, 5, 15, 16, 17];
 const INPUTS = [1, 31, 32, 33, 36, 64, 172];
 
 interface Case {
-  format: WeightFormat;
+  format: HeldDtype;
   epilogue: Epilogue;
   norm: Norm;
   bias: boolean;

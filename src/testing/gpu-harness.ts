@@ -3,12 +3,12 @@
  * the device. Without an adapter every test of the file fails; none is skipped.
  */
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { packRows, rowLayout, unpackRows } from "../formats/quantization";
+import { packRows, rowLayout, unpackRows, type HeldDtype } from "../formats/quantization";
 import { BufferArena } from "../gpu/buffers";
 import { openDevice, type GpuDevice } from "../gpu/device";
 import { pipelinesOf, replay, type Dispatch } from "../gpu/pipelines";
 import { makeTier, REDUCTIONS, type Reduction, type Tier } from "../gpu/tier";
-import { paddedWidth, RECORD_BYTES, type KernelContext, type MatrixPart, type WeightFormat } from "../kernels/kernel";
+import { paddedWidth, RECORD_BYTES, type KernelContext, type MatrixPart } from "../kernels/kernel";
 
 /**
  * f32 sums in another order than the reference's: each of up to some hundred terms may be off by 2^-24 of the largest
@@ -18,7 +18,7 @@ export const F32_SUMS = 1e-5;
 /** A half float keeps 11 bits: 2^-11 = 4.9e-4 of each cached value, and of sums of them. */
 export const F16_CACHE = 1e-3;
 
-export const WEIGHT_FORMATS: readonly WeightFormat[] = ["f32", "f16", "q8", "q4"];
+export const WEIGHT_FORMATS: readonly HeldDtype[] = ["f32", "f16", "q8", "q4"];
 /** Each needs nothing that the software adapter of these tests lacks; f16 arithmetic it lacks, see *.lavapipe.test.ts. */
 export const TIERS: readonly Reduction[] = REDUCTIONS;
 
@@ -99,7 +99,7 @@ export class GpuHarness {
 
   /** A weight matrix in a format, and the values it then stands for. */
   matrix(
-    format: WeightFormat,
+    format: HeldDtype,
     values: Float32Array,
     rows: number,
     columns: number,

@@ -2,18 +2,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type CheckpointTensor, readFloat32Safetensors } from "./checkpoint";
+import type { GoldenCase, GoldenModel } from "./golden-case";
 
-export const GOLDEN_MODELS = ["llama", "llama-rope3", "gpt2"] as const;
-export type GoldenModel = (typeof GOLDEN_MODELS)[number];
-
-export interface GoldenCase {
-  name: string;
-  ids: number[];
-  /** 24 arg-max ids after `ids`. */
-  greedy_ids: number[];
-  /** [V] natural logs of the next token's probabilities, from a float64 forward pass. */
-  logprobs_f64: number[];
-}
+export { GOLDEN_MODELS, type GoldenCase, type GoldenModel } from "./golden-case";
 
 export function goldenFolder(model: GoldenModel): string {
   return fileURLToPath(new URL(`golden/${model}/`, import.meta.url));

@@ -1,0 +1,14 @@
+/** What golden.json of a golden checkpoint holds; see golden/PROVENANCE.md. */
+export const GOLDEN_MODELS = ["llama", "llama-rope3", "gpt2"] as const;
+export type GoldenModel = (typeof GOLDEN_MODELS)[number];
+
+export interface GoldenCase {
+  name: string;
+  ids: number[];
+  /** 24 arg-max ids after `ids`. */
+  greedy_ids: number[];
+  /** Smallest gap between the best and the second log-probability on that path. */
+  greedy_min_margin: number;
+  /** [V] natural logs of the next token's probabilities, from a float64 forward pass. */
+  logprobs_f64: number[];
+}

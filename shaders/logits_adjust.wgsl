@@ -2,6 +2,7 @@
 //
 //   s = logit + bias;   used in prompt or answer:  s ← s / repetition (s > 0) or s · repetition (s ≤ 0)
 //   used c > 0 times in the answer:                s ← s − presence − frequency · c
+//   a score of LOWEST (banned, or a logit of −inf) stays that, whatever is added to it
 //
 //   logits, bias, scores  [V]  f32
 //   usage                 [V]  u32: bit 31 = in the prompt; the rest = times in the answer
@@ -21,9 +22,10 @@
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgroups: vec3u, at: Invocation) {
   let id = (workgroup.y * workgroups.x + workgroup.x) * WORKGROUP_SIZE + at.local;
   if (step_is_over(0u) || id >= V) { return; }
-  var score = tame(tame(logits[id]) + bias[id]);
+  let logit = tame(logits[id]);
+  var score = select(tame(logit + bias[id]), LOWEST, logit <= LOWEST);
   let used = usage[id];
-  if (used != 0u) {
+  if (used != 0u && score > LOWEST) {
     let repetition = sequences[0].repetition;
     score = select(score * repetition, score / repetition, score > 0.0);
     let times = used & 0x7fffffffu;

@@ -3,7 +3,7 @@
 //   logits     [V]       f32
 //   summaries  [SLICES]  from logits_reduce
 //   top        [20] of (id, bits of the log-probability), likeliest first, of equal ones the lower id first;
-//              entries from the sequence's top_count on are left alone
+//              entries from the sequence's top_count on are left alone; a logit of −inf has log-probability −inf
 //
 // Each round takes the best that comes after the last one taken; at most 20 rounds.
 //
@@ -16,6 +16,8 @@
 @group(0) @binding(4) var<storage, read> summaries: array<SliceSummary>;
 @group(0) @binding(6) var<storage, read_write> top: array<vec2u>;
 #include "lib/log_normalizer.wgsl"
+
+const MINUS_INFINITY = 0xff800000u;         // its bits: WGSL has no literal for it
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(at: Invocation) {
@@ -35,6 +37,7 @@ fn main(at: Invocation) {
     let winner_id = group_max(select(LOWEST, best_id, best == winner), at);
     last = winner;
     last_id = -winner_id;
-    if (at.local == 0u && winner_id != LOWEST) { top[round] = vec2u(u32(last_id), bitcast<u32>(winner - normalizer)); }
+    let logprob = select(bitcast<u32>(winner - normalizer), MINUS_INFINITY, winner <= LOWEST);
+    if (at.local == 0u && winner_id != LOWEST) { top[round] = vec2u(u32(last_id), logprob); }
   }
 }

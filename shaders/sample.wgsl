@@ -12,6 +12,7 @@
 //   logits     [V]       f32 (with ADJUSTED; otherwise the scores are the logits)
 //   summaries  [SLICES]  from logits_reduce
 //   usage      [V]       u32, counts the choice (with ADJUSTED)
+//   kept       [V]       f32, the weights the draw is made from, 0 for ids that are cut off (with KEPT, for tests)
 //
 // Nothing is sorted. What the k-th or the p-th is at is found by radix selection on an order-preserving integer of the
 // score: four rounds of a 256-bin histogram, of counts (top-k) or of weights as 64-bit fixed-point sums (top-p). Integers
@@ -32,6 +33,9 @@
 @group(0) @binding(3) var<storage, read_write> usage: array<u32>;
 #endif
 @group(0) @binding(4) var<storage, read> summaries: array<SliceSummary>;
+#if KEPT
+@group(0) @binding(6) var<storage, read_write> kept: array<f32>;
+#endif
 #include "lib/log_normalizer.wgsl"
 
 const CHUNK = (V + WORKGROUP_SIZE - 1u) / WORKGROUP_SIZE;  // neighbouring ids that one invocation walks in order
@@ -63,7 +67,7 @@ var<workgroup> chunk_weights: array<f32, WORKGROUP_SIZE>;
 
 /// Larger key = larger score.
 fn key_of(score: f32) -> u32 {
-  let bits = bitcast<u32>(score + 0.0);     // −0 becomes 0
+  let bits = select(bitcast<u32>(score), 0u, score == 0.0);  // −0 is 0 (compilers drop an addition of 0)
   return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
 }
 
@@ -152,6 +156,9 @@ fn draw(choice: Choice, at: Invocation) -> u32 {
     let wanted = select((choice.top_p < 1.0), (count > 0u && count < V), round == 0u);
     if (wanted) { cut = select_first(count, u32(choice.top_p * 4294967296.0), cut, choice, at); }
   }
+#if KEPT
+  for (var id = at.local; id < V; id += WORKGROUP_SIZE) { kept[id] = kept_weight(id, cut, choice); }
+#endif
   var sum = 0.0;
   for (var id = at.local * CHUNK; id < min((at.local + 1u) * CHUNK, V); id++) { sum += kept_weight(id, cut, choice); }
   chunk_weights[at.local] = sum;

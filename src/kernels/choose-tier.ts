@@ -63,7 +63,7 @@ async function timeTier(device: GPUDevice, arena: BufferArena, tier: Tier): Prom
   for (let round = 0; round <= ROUNDS; round++) {
     const began = performance.now();
     const encoder = device.createCommandEncoder({ label: "tier timing" });
-    const pass = encoder.beginComputePass();
+    const pass = encoder.beginComputePass({ label: "tier timing" });
     replay(pass, list);
     pass.end();
     device.queue.submit([encoder.finish()]);

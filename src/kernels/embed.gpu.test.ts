@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as reference from "../backends/reference/operations";
+import type { HeldDtype } from "../formats/quantization";
 import { expectClose } from "../testing/compare";
-import { gpuHarness, padded, TIERS, WEIGHT_FORMATS } from "../testing/gpu-harness";
+import { gpuHarness, padded, TIERS } from "../testing/gpu-harness";
 import { normalValues, seededRandom } from "../testing/random";
 import { embed } from "./embed";
 import { paddedWidth } from "./kernel";
@@ -13,7 +14,7 @@ const POSITIONS = 9;
 /** One product and one sum, each rounded once; a fused one rounds less. */
 const ROUNDED_TWICE = { relative: 2.5e-7, absolute: 1e-6 };
 
-function tables(format: (typeof WEIGHT_FORMATS)[number], width: number) {
+function tables(format: HeldDtype, width: number) {
   const random = seededRandom(width);
   const values = normalValues(random, VOCAB * width);
   const positions = normalValues(random, POSITIONS * width);

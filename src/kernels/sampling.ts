@@ -27,11 +27,12 @@ export interface SamplerBuffers {
  *
  * @param adjusted biases or penalties are set
  * @param top the likeliest are wanted, too
+ * @param kept [V] f32, for tests: takes the weights that a draw is made from
  */
 export function sampleDispatches(
   context: KernelContext,
   buffers: SamplerBuffers,
-  { adjusted, top }: { adjusted: boolean; top: boolean },
+  { adjusted, top, kept }: { adjusted: boolean; top: boolean; kept?: GPUBuffer | undefined },
 ): Promise<Dispatch[]> {
   const { tier } = context;
   const { sequences, logits, scores, bias, usage, summaries, vocabSize } = buffers;
@@ -73,7 +74,7 @@ export function sampleDispatches(
   list.push(
     makeDispatch(context, "sample", {
       label: "sample",
-      defines,
+      defines: { ...defines, KEPT: kept !== undefined },
       constants: shape,
       workgroupSize: tier.samplerSize,
       bindings: {
@@ -82,6 +83,7 @@ export function sampleDispatches(
         2: adjusted ? read(logits) : undefined,
         3: adjusted ? write(usage) : undefined,
         4: read(summaries),
+        6: kept && write(kept),
       },
       grid: () => [1, 1, 1],
     }),

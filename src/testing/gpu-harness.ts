@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { packRows, rowLayout, unpackRows, type HeldDtype } from "../formats/quantization";
 import { BufferArena } from "../gpu/buffers";
-import { openDevice, type GpuDevice } from "../gpu/device";
+import { openDevice, type GpuDevice, type OpenDeviceOptions } from "../gpu/device";
 import { pipelinesOf, replay, type Dispatch } from "../gpu/pipelines";
 import { makeTier, REDUCTIONS, type Reduction, type Tier } from "../gpu/tier";
 import { paddedWidth, RECORD_BYTES, type KernelContext, type MatrixPart } from "../kernels/kernel";
@@ -18,7 +18,7 @@ export const F32_SUMS = 1e-5;
 /** A half float keeps 11 bits: 2^-11 = 4.9e-4 of each cached value, and of sums of them. */
 export const F16_CACHE = 1e-3;
 
-export const WEIGHT_FORMATS: readonly HeldDtype[] = ["f32", "f16", "q8", "q4"];
+export const WEIGHT_FORMATS = ["f32", "f16", "q8", "q4"] as const satisfies readonly HeldDtype[];
 /** Each needs nothing that the software adapter of these tests lacks; f16 arithmetic it lacks, see *.lavapipe.test.ts. */
 export const TIERS: readonly Reduction[] = REDUCTIONS;
 
@@ -45,8 +45,8 @@ export class GpuHarness {
     return (this.#arena ??= new BufferArena(this.device, "test"));
   }
 
-  async open(): Promise<void> {
-    this.#gpu = await openDevice({});
+  async open(options: OpenDeviceOptions = {}): Promise<void> {
+    this.#gpu = await openDevice(options);
     this.#gpu.onError = (error) => this.#errors.push(error);
     void this.#gpu.lost.then((error) => this.#errors.push(error));
   }

@@ -14,10 +14,10 @@ const files = ["src", "shaders", "e2e", "scripts", "examples"].flatMap((folder) 
 );
 const names = new Set(files.map((file) => basename(file)));
 
-/** Source files and folders in code marks; NAME stands for a name of the reader's own. */
+/** Source files and folders in code marks; NAME stands for a name of the reader's own, and `*.test.ts` for a kind. */
 function pathsIn(text: string): string[] {
   const marked = [...text.matchAll(/`([\w./*-]+)`/g)].map(([, path = ""]) => path);
-  return marked.filter((path) => /\.(ts|mjs|wgsl)$|\/$/.test(path) && !path.includes("NAME"));
+  return marked.filter((path) => /\.(ts|mjs|wgsl)$|\/$/.test(path) && !path.includes("NAME") && !path.startsWith("*"));
 }
 
 /** From the repository, from src/, or a bare name of a file that the sentence places; `*` matches within a name. */

@@ -324,6 +324,7 @@ describe("loading", () => {
       backend: "reference",
       worker: false,
       adapter: "",
+      isFallbackAdapter: false,
       tier: "reference",
       layerCount: 3,
       vocabSize: 384,

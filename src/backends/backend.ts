@@ -11,6 +11,8 @@ export interface BackendFacts {
   backend: "webgpu" | "reference";
   /** Adapter as the browser names it; "" for the reference. */
   adapter: string;
+  /** The browser's own word for an adapter that is software: "webgpu" then means the processor. */
+  isFallbackAdapter: boolean;
   /** Kernel tier, e.g. "subgroups+f16", "workgroup", "cpu"; "reference". */
   tier: string;
   dtype: WeightDtype;

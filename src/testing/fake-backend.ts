@@ -58,6 +58,7 @@ export class FakeBackend implements Backend {
     this.facts = {
       backend: "webgpu",
       adapter: "fake",
+      isFallbackAdapter: false,
       tier: "fake",
       dtype: "f32",
       kvDtype: "f32",

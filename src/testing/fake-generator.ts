@@ -27,6 +27,7 @@ export const FAKE_INFO: GeneratorInfo = {
   worker: true,
   workerReason: "a worker could be started",
   adapter: "Fake adapter",
+  isFallbackAdapter: false,
   tier: "subgroups+f16",
   contextLength: 512,
   layerCount: 6,

@@ -53,7 +53,10 @@ export async function createGpuBackend(options: GpuBackendOptions): Promise<Back
   const gpu = await openDevice(options);
   try {
     const tier = options.tier === undefined ? await chooseTier(gpu) : requireTier(gpu, options.tier);
-    return new GpuBackend(gpu, tier, options);
+    const backend = new GpuBackend(gpu, tier, options);
+    // What does not fit this device is known now, before a weight is fetched; compiling goes on meanwhile.
+    await backend.allocated();
+    return backend;
   } catch (error) {
     gpu.close();
     throw error;
@@ -192,7 +195,7 @@ class GpuBackend implements Backend {
       recorder.decode([head]),
       this.#sampler("plain"),
     ]).then(([decodeBody, prefillBody, headList]) => ({ decodeBody, prefillBody, head: headList }));
-    this.#recording.catch(() => undefined); // awaited in ready()
+    this.#recording.catch((error: unknown) => this.#end(WordloomError.from(error, "kernel-failed")));
   }
 
   get facts(): BackendFacts {
@@ -201,6 +204,7 @@ class GpuBackend implements Backend {
     return {
       backend: "webgpu",
       adapter: this.#gpu.adapter,
+      isFallbackAdapter: this.#gpu.isFallback,
       tier: this.#tier.name,
       dtype,
       kvDtype,
@@ -210,9 +214,13 @@ class GpuBackend implements Backend {
     };
   }
 
+  /** Every buffer is known to exist. */
+  async allocated(): Promise<void> {
+    for (const arena of Object.values(this.#arenas)) await this.#guard(arena.settled());
+  }
+
   async ready(): Promise<void> {
     const recording = await this.#guard(this.#recording);
-    for (const arena of Object.values(this.#arenas)) await this.#guard(arena.settled());
     this.#ready = recording;
     // A step on a finished record: every pipeline runs once and changes nothing.
     const done = new Uint32Array(RECORD_BYTES / 4);

@@ -77,6 +77,7 @@ class ReferenceBackend implements Backend {
     this.facts = {
       backend: "reference",
       adapter: "",
+      isFallbackAdapter: false,
       tier: "reference",
       dtype,
       kvDtype,

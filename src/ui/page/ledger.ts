@@ -1,7 +1,7 @@
 /** The numbers at the foot of the page: memory and speed, each with a word on what it is. */
 import { html, type TemplateResult } from "lit";
 import type { GenerationEnd, GeneratorInfo } from "../generator";
-import { formatBytes, formatCount, formatDuration, formatTokensPerSecond } from "../word-loom/format";
+import { computedBy, formatBytes, formatCount, formatDuration, formatTokensPerSecond } from "../word-loom/format";
 
 export function ledgerTemplate(info: GeneratorInfo, end: GenerationEnd | undefined): TemplateResult {
   const { weights, kvCache, activations } = info.bytes;
@@ -31,7 +31,8 @@ export function ledgerTemplate(info: GeneratorInfo, end: GenerationEnd | undefin
         )}
       </dl>
       <p>
-        ${info.backend === "webgpu" ? "Computed by the graphics card" : "Computed by the processor, slowly"}${[
+        Computed by
+        ${computedBy(info)}${[
           info.adapter,
           info.tier === info.backend ? "" : info.tier,
           info.worker ? "in a worker" : "on the page's thread",

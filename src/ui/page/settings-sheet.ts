@@ -1,6 +1,7 @@
 /** The side sheet: everything that can be set, each with a sentence on what it does. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { GeneratorInfo } from "../generator";
+import { computedBy } from "../word-loom/format";
 import { BUNDLED_MODEL, type GenerateSettings, type LoadSettings } from "../word-loom/options";
 import { describeSampling, samplingOf, type Preset, type Sampling } from "./sampling";
 
@@ -215,7 +216,7 @@ function modelForm({ info, load }: SheetState, actions: SheetActions): TemplateR
           id: "backend",
           label: "Computed by",
           help: info
-            ? `Now ${info.backend === "webgpu" ? `the graphics card (${[info.adapter, info.tier].filter(Boolean).join(", ")})` : "the processor, without the graphics card"}.`
+            ? `Now ${computedBy(info)}${info.adapter === "" ? "" : ` (${info.adapter}, ${info.tier})`}.`
             : "The graphics card, where the browser lets pages use it.",
           options: [
             ["", "Choose for me"],

@@ -1,4 +1,5 @@
-/** Numbers as people read them, always with their unit; the blank before a unit does not break. */
+/** Numbers as people read them, always with their unit; the blank before a unit does not break. And a few words. */
+import type { GeneratorInfo } from "../generator";
 
 const KIB = 1024;
 const NBSP = "\u00a0";
@@ -44,6 +45,13 @@ export function formatBytesOf(loadedBytes: number, totalBytes: number | undefine
   const [loaded, loadedUnit] = formatBytes(loadedBytes).split(NBSP);
   const [total, totalUnit] = formatBytes(totalBytes).split(NBSP);
   return `${loaded}${loadedUnit === totalUnit ? "" : NBSP + (loadedUnit ?? "")} of ${total}${NBSP}${totalUnit}`;
+}
+
+/** Completes "computed by …": a software adapter is the processor, whatever its interface. */
+export function computedBy(info: Pick<GeneratorInfo, "backend" | "isFallbackAdapter">): string {
+  if (info.backend === "reference") return "the processor, slowly, without WebGPU";
+  if (info.isFallbackAdapter) return "the processor, through the browser's software driver";
+  return "the graphics card";
 }
 
 /** The last part of a path or hub name, as a person would call the model: "wordloom-stories", "Qwen3-0.6B". */

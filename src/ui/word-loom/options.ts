@@ -13,6 +13,14 @@ export interface LoadSettings {
   allowReference: boolean;
 }
 
+export const LOAD_SETTINGS: readonly (keyof LoadSettings)[] = [
+  "model",
+  "dtype",
+  "contextLength",
+  "backend",
+  "allowReference",
+];
+
 export interface GenerateSettings {
   maxNewTokens: number | undefined;
   temperature: number | undefined;

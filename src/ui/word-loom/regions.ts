@@ -1,9 +1,19 @@
 /** The parts of the element that only show what they are given: failure, progress, status. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { WordloomError } from "../../errors";
-import type { GenerationEnd, GeneratorInfo, LoadProgress } from "../generator";
-import { headline, offerFor, OFFER_LABELS, type Offer } from "./failure";
-import { formatBytes, formatBytesOf, formatCount, formatDuration, formatTokensPerSecond, modelName } from "./format";
+import type { GeneratorInfo, LoadProgress } from "../generator";
+import { headline, OFFER_LABELS, type Offer } from "./failure";
+import {
+  computedBy,
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatDuration,
+  formatTokensPerSecond,
+  modelName,
+} from "./format";
+import type { ModelOpening } from "./model-opening";
+import type { Written } from "./written";
 
 /** In place of the error's remedy, which speaks to programmers, where a button does what it advises. */
 const WITHOUT_GPU =
@@ -12,16 +22,23 @@ const WITHOUT_GPU =
 
 export function failureTemplate(
   error: WordloomError,
-  smallModel: boolean,
+  offer: Offer | undefined,
   accept: (offer: Offer) => void,
+  /** Nothing else has been written: the failure is all there is to read. */
+  isAll: boolean,
 ): TemplateResult {
-  const offer = offerFor(error.code, smallModel);
   return html`
-    <div part="failure" role="alert">
-      <p class="headline">${headline(error.code)}</p>
-      <p>${sentence(error.message)}</p>
-      <p class="remedy">${offer === "without-gpu" ? WITHOUT_GPU : error.remedy}</p>
-      ${offer ? html`<button type="button" @click=${() => accept(offer)}>${OFFER_LABELS[offer]}</button>` : nothing}
+    <div part="failure ${isAll ? "failure-only" : ""}" role="alert">
+      <div class="failure">
+        <p class="headline">${headline(error.code)}</p>
+        <p>${sentence(error.message)}</p>
+        <p class="remedy">${offer === "without-gpu" ? WITHOUT_GPU : error.remedy}</p>
+        ${
+          offer
+            ? html`<button class="primary" type="button" @click=${() => accept(offer)}>${OFFER_LABELS[offer]}</button>`
+            : nothing
+        }
+      </div>
     </div>
   `;
 }
@@ -43,8 +60,7 @@ const PHASES: Record<LoadProgress["phase"], string> = {
 /** Bytes, rate and remaining time while there are bytes; else what is being done. */
 export function progressTemplate(
   model: string,
-  progress: LoadProgress | undefined,
-  bytesPerSecond: number | undefined,
+  { progress, bytesPerSecond }: Pick<ModelOpening, "progress" | "bytesPerSecond">,
 ): TemplateResult {
   const doing = progress ? PHASES[progress.phase] : `Opening ${modelName(model)}`;
   const total = progress?.totalBytes;
@@ -69,29 +85,28 @@ export function progressTemplate(
   `;
 }
 
-export interface StatusNumbers {
+/** One line; each number has a sentence that explains it, on hover, focus or tap. */
+export function statusTemplate({
+  model,
+  info,
+  written,
+}: {
   model: string;
   info: GeneratorInfo | undefined;
-  tokensPerSecond: number | undefined;
-  timings: GenerationEnd["timings"] | undefined;
-  contextUsed: number | undefined;
-  tokensWritten: number | undefined;
-}
-
-/** One line; each number has a sentence that explains it, on hover, focus or tap. */
-export function statusTemplate(numbers: StatusNumbers): TemplateResult {
-  const { model, info, timings, contextUsed, tokensWritten } = numbers;
-  const speed = numbers.tokensPerSecond;
+  written: Written | undefined;
+}): TemplateResult {
   if (!info) return html`<div part="status"><span class="fact">${modelName(model)}</span></div>`;
+  const speed = written?.tokensPerSecond;
+  const timings = written?.end?.timings;
+  const contextUsed = written ? written.contextUsed : 0;
   const total = info.bytes.weights + info.bytes.kvCache + info.bytes.activations;
-  const place = info.backend === "webgpu" ? "the graphics card" : "the processor (slowly, without the graphics card)";
   return html`
     <div part="status">
       ${fact(
         "model",
         html`${modelName(model)} · ${info.dtype}`,
         `The model that writes: ${formatCount(info.parameterCount)} weights in ${info.layerCount} layers, held as
-         ${info.dtype}, computed by ${place}.`,
+         ${info.dtype}, computed by ${computedBy(info)}.`,
       )}
       ${
         speed !== undefined && Number.isFinite(speed) && speed > 0
@@ -110,7 +125,7 @@ export function statusTemplate(numbers: StatusNumbers): TemplateResult {
       ${fact(
         "context",
         contextUsed === undefined
-          ? `${tokensWritten ?? 0} tokens written`
+          ? `${written?.completionTokens ?? 0} tokens written`
           : html`${contextUsed} of ${info.contextLength} positions`,
         `The model sees ${info.contextLength} tokens at once, your words and its own together. When they are used up it
          stops.`,

@@ -132,8 +132,7 @@ export const styles = css`
     touch-action: manipulation;
   }
 
-  [part="controls"] button:not(.primary),
-  [part="failure"] button {
+  [part="controls"] button:not(.primary) {
     border-color: var(--line);
   }
 
@@ -157,39 +156,45 @@ export const styles = css`
     outline-offset: 2px;
   }
 
-  [part="failure"] {
+  .failure {
     border-inline-start: 3px solid var(--accent);
     padding-inline-start: 1rem;
     max-inline-size: 60ch;
   }
 
-  [part="failure"] p {
+  .failure p {
     margin: 0 0 0.35rem;
     color: var(--muted);
     overflow-wrap: anywhere;
   }
 
-  [part="failure"] .headline {
+  .failure .headline {
     color: var(--ink);
     font: 600 1.0625rem/1.4 var(--text-font);
   }
 
-  [part="failure"] .remedy {
+  .failure .remedy {
     color: var(--ink);
   }
 
-  [part="failure"] button {
+  .failure button {
     margin-block-start: 0.5rem;
   }
 
+  /* In the status line's place and as high as it, so that nothing moves when the model is there. */
   [part="progress"] {
-    display: grid;
-    gap: 0.5rem;
+    position: relative;
+    box-sizing: border-box;
+    min-block-size: 1.75rem;
+    padding-block: 0.27rem;
     color: var(--muted);
+    font-size: 0.8125rem;
   }
 
   progress {
     appearance: none;
+    position: absolute;
+    inset: auto 0 0;
     inline-size: 100%;
     block-size: 2px;
     border: 0;
@@ -267,6 +272,7 @@ export const styles = css`
 
     button,
     button.primary,
+    [part="controls"] button:not(.primary),
     .explanation {
       border-color: ButtonText;
     }

@@ -51,7 +51,7 @@ function generator(): FakeGenerator {
   return first;
 }
 
-const part = (loom: TestLoom, name: string) => loom.shadowRoot?.querySelector<HTMLElement>(`[part="${name}"]`);
+const part = (loom: TestLoom, name: string) => loom.shadowRoot?.querySelector<HTMLElement>(`[part~="${name}"]`);
 const button = (loom: TestLoom, label: string) =>
   [...(loom.shadowRoot?.querySelectorAll("button") ?? [])].find((element) => element.textContent?.trim() === label);
 const states = (loom: TestLoom) => {

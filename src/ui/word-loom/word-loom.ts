@@ -3,33 +3,27 @@ import { customElement, property } from "lit/decorators.js";
 import type { LoadOptions } from "../../api/options";
 import { TextGenerator } from "../../api/text-generator";
 import { WordloomError, type PlainWordloomError } from "../../errors";
-import type { GeneratedToken, GenerationEnd, Generator, GeneratorInfo, LoadProgress } from "../generator";
-import { sharedGenerators, type Lease } from "../shared-generators";
-import { losesModel, type Offer } from "./failure";
-import { BUNDLED_MODEL, generateOptions, loadKey, loadOptions, numberConverter, stopStringsConverter } from "./options";
-import { RateMeter } from "./rate-meter";
+import type { GenerationEnd, Generator, GeneratorInfo, LoadProgress, TextChunk } from "../generator";
+import type { Lease } from "../shared-generators";
+import { losesModel, offerFor, type Offer } from "./failure";
+import { flowTemplate, promptTextOf } from "./flow";
+import { ModelOpening } from "./model-opening";
+import { BUNDLED_MODEL, LOAD_SETTINGS, generateOptions, loadKey, loadOptions } from "./options";
+import { numberConverter, stopStringsConverter } from "./options";
 import { failureTemplate, progressTemplate, statusTemplate } from "./regions";
 import { styles } from "./styles";
+import { Written } from "./written";
 import { WrittenText } from "./written-text";
 
 /** Everything the element can be doing. A lease is held in exactly the phases that can write. */
 type Phase =
   | { kind: "idle" }
-  | { kind: "loading"; key: string; abort: AbortController; opening: Promise<Lease | undefined> }
+  | { kind: "loading"; opening: ModelOpening; opened: Promise<Lease | undefined> }
   | { kind: "ready"; lease: Lease }
   | { kind: "generating"; lease: Lease; abort: AbortController }
   | { kind: "failed"; error: WordloomError; lease: Lease | undefined };
 
 export type WordLoomState = Phase["kind"];
-
-/** How the text on the page came about; what can be continued. */
-interface Written {
-  /** The prompt it was written from. */
-  readonly prompt: string;
-  promptTokens: number | undefined;
-  completionTokens: number;
-  end: GenerationEnd | undefined;
-}
 
 const STATUS_INTERVAL_MS = 250;
 
@@ -82,13 +76,10 @@ export class WordLoom extends LitElement {
   @property({ type: Boolean }) autoload = false;
 
   #phase: Phase = { kind: "idle" };
-  #progress: LoadProgress | undefined;
   /** Whether a run waits for the model that is being loaded. */
   #writesNext: AbortController | undefined;
   #written: Written | undefined;
   #text: WrittenText | undefined;
-  #loadRate = new RateMeter();
-  #tokenRate = new RateMeter();
   #statusTimer: ReturnType<typeof setTimeout> | undefined;
 
   get state(): WordLoomState {
@@ -133,7 +124,7 @@ export class WordLoom extends LitElement {
     const phase = this.#phase;
     if (phase.kind === "loading") {
       this.#enter({ kind: "idle" });
-      phase.abort.abort();
+      phase.opening.stop();
     } else if (phase.kind === "generating") {
       this.#enter({ kind: "ready", lease: phase.lease });
       phase.abort.abort();
@@ -176,7 +167,7 @@ export class WordLoom extends LitElement {
   }
 
   protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
-    if (LOAD_PROPERTIES.some((name) => changed.has(name))) this.#onLoadSettings();
+    if (LOAD_SETTINGS.some((name) => changed.has(name)) || changed.has("autoload")) this.#onLoadSettings();
   }
 
   protected override firstUpdated(): void {
@@ -188,11 +179,11 @@ export class WordLoom extends LitElement {
       this.#part("prompt").textContent = this.prompt;
   }
 
-  /** A model loaded with other settings than the present ones is given up; with `autoload` the right one is loaded. */
+  /** What came of other settings than the present ones is given up; with `autoload` the right model is loaded. */
   #onLoadSettings(): void {
     const phase = this.#phase;
-    const key = phase.kind === "loading" ? phase.key : this.#lease?.key;
-    const stale = key !== undefined && key !== loadKey(this);
+    const key = phase.kind === "loading" ? phase.opening.key : this.#lease?.key;
+    const stale = key === undefined ? phase.kind === "failed" : key !== loadKey(this);
     if (stale && phase.kind !== "generating") this.#letGo(); // a run that is going on may end first
     if (this.autoload && this.#phase.kind === "idle") void this.load();
   }
@@ -225,45 +216,37 @@ export class WordLoom extends LitElement {
     if (!this.isConnected) return undefined;
     const key = loadKey(this);
     const phase = this.#phase;
-    if (phase.kind === "loading" && phase.key === key) return phase.opening;
+    if (phase.kind === "loading" && phase.opening.key === key) return phase.opened;
     if (this.#lease?.key === key) return this.#lease;
     this.#letGo();
-    const abort = new AbortController();
-    this.#progress = undefined;
-    this.#loadRate = new RateMeter();
-    const opening = this.#open(key, abort.signal);
-    this.#enter({ kind: "loading", key, abort, opening });
-    return opening;
-  }
-
-  async #open(key: string, signal: AbortSignal): Promise<Lease | undefined> {
     const source = this.model ?? BUNDLED_MODEL;
     const options = loadOptions(this);
-    try {
-      const lease = await sharedGenerators.acquire(
-        key,
-        (shared) => this.createGenerator(source, { ...options, ...shared }),
-        { signal, onProgress: (progress) => this.#onProgress(progress, signal) },
-      );
-      if (signal.aborted) {
-        lease.release();
-        return undefined;
-      }
-      this.#enter({ kind: "ready", lease });
-      this.#emit("model-ready", lease.generator.info);
-      return lease;
-    } catch (error) {
-      if (!signal.aborted) this.#fail(WordloomError.from(error)); // stopped: whoever stopped it set the phase
-      return undefined;
-    }
+    const opening = new ModelOpening(
+      key,
+      (shared) => this.createGenerator(source, { ...options, ...shared }),
+      (progress) => {
+        this.#updateSoon();
+        this.#emit<LoadProgress>("model-progress", progress);
+      },
+    );
+    const opened = this.#opened(opening);
+    this.#enter({ kind: "loading", opening, opened });
+    return opened;
   }
 
-  #onProgress(progress: LoadProgress, signal: AbortSignal): void {
-    if (signal.aborted) return;
-    this.#progress = progress;
-    if (progress.phase === "weights") this.#loadRate.record(progress.loadedBytes, performance.now());
-    this.#updateSoon();
-    this.#emit("model-progress", progress);
+  async #opened(opening: ModelOpening): Promise<Lease | undefined> {
+    const outcome = await opening.outcome;
+    const isCurrent = this.#phase.kind === "loading" && this.#phase.opening === opening;
+    if (!isCurrent && outcome.kind === "opened") outcome.lease.release();
+    if (!isCurrent || outcome.kind === "stopped") return undefined; // whoever stopped it set the phase
+    if (outcome.kind === "failed") {
+      this.#fail(outcome.error);
+      return undefined;
+    }
+    const { lease } = outcome;
+    this.#enter({ kind: "ready", lease });
+    this.#emit("model-ready", lease.generator.info);
+    return lease;
   }
 
   async #write(how: "anew" | "on"): Promise<GenerationEnd | undefined> {
@@ -284,34 +267,28 @@ export class WordLoom extends LitElement {
 
   async #run(lease: Lease, abort: AbortController, how: "anew" | "on"): Promise<GenerationEnd | undefined> {
     const { generator } = lease;
-    const before = this.#written;
-    const input = how === "on" && before ? before.prompt + this.text : this.prompt;
+    const written = new Written(how === "on" && this.#written ? this.#written.prompt : this.prompt);
     if (how === "anew") this.#text?.clear();
-    const written: Written = {
-      prompt: how === "on" && before ? before.prompt : this.prompt,
-      promptTokens: undefined,
-      completionTokens: 0,
-      end: undefined,
-    };
+    const input = written.prompt + this.text;
     this.#written = written;
-    this.#tokenRate = new RateMeter();
     this.#enter({ kind: "generating", lease, abort });
     const { signal } = abort;
     try {
       const run = generator.generate(input, { ...generateOptions(this), signal });
-      void this.#countPrompt(generator, input, written);
+      void written.countPrompt(generator, input);
       try {
         for await (const { text, tokens } of run) {
           if (signal.aborted) break; // a run that was stopped writes nothing more
-          this.#onText(text, tokens, written);
+          written.add(tokens.length);
+          this.#text?.push(text);
+          this.#updateSoon();
+          this.#emit<TextChunk>("generated-token", { text, tokens });
         }
       } catch (error) {
         if (!signal.aborted) throw error; // stopped by us: `end` tells the rest
       }
       const end = await run.end;
-      written.end = end;
-      written.promptTokens = end.usage.promptTokens;
-      written.completionTokens = end.usage.completionTokens;
+      written.finish(end);
       if (!signal.aborted) {
         this.#text?.finish(end.finishReason === "stop" ? "End of the text." : "Stopped at the length limit.");
         this.#enter({ kind: "ready", lease });
@@ -324,23 +301,6 @@ export class WordLoom extends LitElement {
       this.#text?.finish("Writing failed.");
       this.#fail(WordloomError.from(error), lease);
       return undefined;
-    }
-  }
-
-  #onText(text: string, tokens: GeneratedToken[], written: Written): void {
-    written.completionTokens += tokens.length;
-    this.#tokenRate.record(written.completionTokens, performance.now());
-    this.#text?.push(text);
-    this.#updateSoon();
-    this.#emit("generated-token", { text, tokens });
-  }
-
-  /** So that the context meter is right from the first token on, and not only at the end. */
-  async #countPrompt(generator: Generator, input: string, written: Written): Promise<void> {
-    try {
-      written.promptTokens ??= (await generator.tokenize(input)).length;
-    } catch {
-      return; // the run itself meets the same failure and reports it
     }
   }
 
@@ -364,7 +324,8 @@ export class WordLoom extends LitElement {
     const phase = this.#phase;
     const lease = this.#lease;
     this.#enter({ kind: "idle" });
-    if (phase.kind === "loading" || phase.kind === "generating") phase.abort.abort();
+    if (phase.kind === "loading") phase.opening.stop();
+    if (phase.kind === "generating") phase.abort.abort();
     lease?.release();
   }
 
@@ -378,53 +339,24 @@ export class WordLoom extends LitElement {
     return element;
   }
 
-  /** What is in the context now, and whether writing on from here is possible. */
-  get #context(): { used: number | undefined; canContinue: boolean } {
-    const written = this.#written;
-    const limit = this.info?.contextLength;
-    if (!written) return { used: limit === undefined ? undefined : 0, canContinue: false };
-    const used = written.promptTokens === undefined ? undefined : written.promptTokens + written.completionTokens;
-    const full = used !== undefined && limit !== undefined && used >= limit;
-    const over = written.end?.finishReason === "stop" || this.prompt !== written.prompt || this.text === "";
-    return { used, canContinue: !full && !over };
-  }
-
   override render() {
     const phase = this.#phase;
+    const model = this.model ?? BUNDLED_MODEL;
+    const written = this.#written;
     const writing = phase.kind === "generating" || this.#writesNext !== undefined;
-    const { used, canContinue } = this.#context;
-    const stale = this.#written !== undefined && this.prompt !== this.#written.prompt;
-    // The prompt and the output are filled by hand, and stand without white space between them: they are one text.
+    const stale = written !== undefined && this.prompt !== written.prompt;
+    const canContinue = !stale && this.text !== "" && written?.hasRoom(this.info?.contextLength) === true;
+    const offer = phase.kind === "failed" ? offerFor(phase.error.code, model === BUNDLED_MODEL) : undefined;
+    const write = offer ? "" : "primary"; // the next step after a failure is the one to be seen first
     return html`
-      <div class="flow" dir="auto" @click=${this.#onFlowClick}>
-        <span
-          id="prompt"
-          part="prompt"
-          role="textbox"
-          aria-multiline="true"
-          aria-label="Beginning of the text"
-          aria-readonly=${writing}
-          tabindex="0"
-          contenteditable=${writing ? "false" : "plaintext-only"}
-          enterkeyhint="go"
-          data-placeholder="Begin a text …"
-          @input=${this.#onInput}
-          @keydown=${this.#onPromptKey}
-        ></span
-        ><span id="output" part="output" class=${stale ? "stale" : ""}></span>
-      </div>
+      ${flowTemplate({ writing, stale, onPrompt: (text) => (this.prompt = text), onEnter: this.#onEnter })}
       <div id="announcer" aria-live="polite"></div>
-      ${phase.kind === "failed" ? failureTemplate(phase.error, this.#isSmall, this.#accept) : nothing}
-      ${
-        phase.kind === "loading"
-          ? progressTemplate(this.model ?? BUNDLED_MODEL, this.#progress, this.#loadRate.perSecond)
-          : nothing
-      }
+      ${phase.kind === "failed" ? failureTemplate(phase.error, offer, this.#accept, !written) : nothing}
       <div part="controls">
         ${
           writing
             ? html`<button class="primary" type="button" @click=${this.stop}>Stop</button>`
-            : html`<button class="primary" type="button" @click=${canContinue ? this.continue : this.#generateFromPage}>
+            : html`<button class=${write} type="button" @click=${canContinue ? this.continue : this.#generateFromPage}>
                 ${canContinue ? "Write on" : "Write"}
               </button>`
         }
@@ -433,22 +365,15 @@ export class WordLoom extends LitElement {
             ? html`<button type="button" @click=${this.#generateFromPage}>Write anew</button>`
             : nothing
         }
-        ${!writing && this.#written ? html`<button type="button" @click=${this.reset}>Clear</button>` : nothing}
+        ${!writing && written ? html`<button type="button" @click=${this.reset}>Clear</button>` : nothing}
       </div>
-      ${this.#written || phase.kind === "failed" ? nothing : html`<div part="intro"><slot></slot></div>`}
-      ${statusTemplate({
-        model: this.model ?? BUNDLED_MODEL,
-        info: this.info,
-        tokensPerSecond: this.#written?.end?.timings.decodeTokensPerSecond ?? this.#tokenRate.perSecond,
-        timings: this.#written?.end?.timings,
-        contextUsed: used,
-        tokensWritten: this.#written?.completionTokens,
-      })}
+      ${written || phase.kind === "failed" ? nothing : html`<div part="intro"><slot></slot></div>`}
+      ${
+        phase.kind === "loading"
+          ? progressTemplate(model, phase.opening)
+          : statusTemplate({ model, info: this.info, written })
+      }
     `;
-  }
-
-  get #isSmall(): boolean {
-    return (this.model ?? BUNDLED_MODEL) === BUNDLED_MODEL;
   }
 
   #generateFromPage = (): void => void this.generate();
@@ -462,26 +387,9 @@ export class WordLoom extends LitElement {
     }
   };
 
-  #onInput = (event: Event): void => {
-    this.prompt = promptTextOf(event.target as HTMLElement); // the listener is on the prompt itself
-  };
-
-  #onPromptKey = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
+  #onEnter = (): void => {
     if (this.#phase.kind !== "generating" && !this.#writesNext) void this.generate();
   };
-
-  #onFlowClick = (event: Event): void => {
-    if (event.target === event.currentTarget) this.#part("prompt").focus();
-  };
-}
-
-const LOAD_PROPERTIES = ["model", "dtype", "contextLength", "backend", "allowReference", "autoload"] as const;
-
-/** The typed text. An editable element may hold line breaks as elements, and one more of them than was typed. */
-function promptTextOf(prompt: HTMLElement): string {
-  return prompt.childElementCount > 0 ? prompt.innerText.replace(/\n$/, "") : (prompt.textContent ?? "");
 }
 
 declare global {

@@ -4,6 +4,8 @@ import { chromiumArguments, findChromium } from "./scripts/find-chromium.mjs";
 import { sharedWorkerPlugin, tokenizerOnlyPlugin, wgslPlugin } from "./scripts/vite-plugins.ts";
 
 const underTest = process.env["VITEST"] !== undefined;
+/** Other people's checkpoint, read in place by browser tests through the test server; "" where it is absent. */
+const stories = underTest ? (await import("./src/testing/shared-data.ts")).sharedData("stories260k") : undefined;
 const chromium = underTest ? await findChromium() : undefined;
 
 /** What every vitest project shares: the same plugins as the build, in Node too. */
@@ -27,8 +29,10 @@ export default defineConfig({
   plugins: [wgslPlugin(), tokenizerOnlyPlugin(), sharedWorkerPlugin()],
   build: { modulePreload: false },
   optimizeDeps: { exclude: ["@xenova/transformers"], include: ["@huggingface/jinja"] },
+  ...(stories === undefined ? {} : { server: { fs: { allow: [".", stories] } } }),
   worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin()] },
   test: {
+    provide: { storiesUrl: stories === undefined ? "" : `/@fs${stories}/` },
     projects: [
       {
         ...project,

@@ -1,4 +1,5 @@
 /** A golden checkpoint on the GPU backend, and what is compared with its values. Runs in Node and in browsers. */
+import { expect } from "vitest";
 import type { Backend, KvDtype, WeightDtype } from "../backends/backend";
 import { createGpuBackend } from "../backends/gpu/gpu-backend";
 import { createReferenceBackend } from "../backends/reference/reference-backend";
@@ -7,6 +8,8 @@ import { emit } from "../models/decoder";
 import { readModelConfig } from "../models/registry";
 import { REDUCTIONS } from "../gpu/tier";
 import { fillFromCheckpoint, type CheckpointTensor } from "./checkpoint";
+import { expectClose } from "./compare";
+import type { GoldenCase } from "./golden-case";
 import { samplingSettings } from "./sampling-settings";
 
 /** A model folder as tests hold it. */
@@ -47,7 +50,12 @@ export function tiersOf(device: GPUDevice): string[] {
 export async function gpuBackendOf(
   checkpoint: Checkpoint,
   { dtype, kvDtype }: Held,
-  { device, tier, maxBindingBytes }: { device: GPUDevice; tier: string; maxBindingBytes?: number },
+  {
+    device,
+    tier,
+    maxBindingBytes,
+    contextLength,
+  }: { device: GPUDevice; tier: string; maxBindingBytes?: number; contextLength?: number },
 ): Promise<Backend> {
   const { spec } = readModelConfig(checkpoint.config, undefined);
   const backend = await createGpuBackend({
@@ -55,7 +63,7 @@ export async function gpuBackendOf(
     program: emit(spec),
     dtype,
     kvDtype,
-    contextLength: spec.contextLength,
+    contextLength: contextLength ?? spec.contextLength,
     memoryBudgetBytes: undefined,
     device,
     tier,
@@ -91,7 +99,7 @@ export interface GreedyRun {
 /** The prompt in chunks as large as the backend takes, then `count` greedy tokens. */
 export async function greedyRun(backend: Backend, prompt: readonly number[], count: number): Promise<GreedyRun> {
   const promptTokens = Uint32Array.from(prompt);
-  backend.begin({ sampling: samplingSettings(), promptTokens, endTokenIds: [], maxNewTokens: count });
+  await backend.begin({ sampling: samplingSettings(), promptTokens, endTokenIds: [], maxNewTokens: count });
   let start = 0;
   for (; promptTokens.length - start > backend.maxPrefillTokens; start += backend.maxPrefillTokens) {
     await backend.prefill(promptTokens.subarray(start, start + backend.maxPrefillTokens), start, false);
@@ -116,4 +124,25 @@ export function logSoftmax(logits: Float32Array | Float64Array): Float64Array {
 export function margin(logprobs: ArrayLike<number>): number {
   const [first = NaN, second = NaN] = Array.from(logprobs).sort((a, b) => b - a);
   return first - second;
+}
+
+/**
+ * The golden log-probabilities after each prompt, and the golden ids.
+ *
+ * @param tolerance in nats; where a path's margin is less than twice that, its ids prove nothing
+ */
+export async function expectGolden(
+  backend: Backend,
+  cases: readonly GoldenCase[],
+  tolerance: { absolute: number } = GOLDEN_F32,
+): Promise<void> {
+  let compared = 0;
+  for (const { ids, greedy_ids, greedy_min_margin, logprobs_f64 } of cases) {
+    const run = await greedyRun(backend, ids, greedy_ids.length);
+    expectClose(run.logprobs, logprobs_f64, tolerance);
+    if (greedy_min_margin < 2 * tolerance.absolute) continue;
+    expect(run.ids).toEqual(greedy_ids);
+    compared++;
+  }
+  expect(compared, "paths whose margin allows a comparison").toBeGreaterThan(0);
 }

@@ -58,7 +58,8 @@ export class Scorer {
     const targets = work.storage("score targets", rows * 4);
     const logprobs = work.storage("score log-probabilities", rows * 4);
     // A slice is always whole: rows beyond the chunk are computed from what is left there, and not read.
-    const chunk = work.storage("score chunk", 16);
+    // Its tokens are not read, but a binding must hold the header and one of them at least.
+    const chunk = work.storage("score chunk", (4 + rows) * 4);
     device.queue.writeBuffer(chunk, 0, new Uint32Array([0, rows, 0, 0]));
     const normalized = recorder.prefillValues.get("normalized", columns);
     const product = {

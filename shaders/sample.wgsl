@@ -15,7 +15,7 @@
 //   kept       [V]       f32, the weights the draw is made from, 0 for ids that are cut off (with KEPT, for tests)
 //
 // Nothing is sorted. What the k-th or the p-th is at is found by radix selection on an order-preserving integer of the
-// score: four rounds of a 256-bin histogram, of counts (top-k) or of weights as 64-bit fixed-point sums (top-p). Integers
+// score: rounds of a histogram over RADIX_BITS of it, highest first, of counts (top-k) or of weights as 64-bit fixed-point sums (top-p). Integers
 // make the cut the same in any order of additions. Weights below 2^-31 of the largest count as 0 for top-p only.
 //
 // Grid:      one workgroup.
@@ -57,8 +57,11 @@ struct Choice {
   best_id: u32,
 }
 var<workgroup> shared_choice: Choice;
-var<workgroup> bins_low: array<atomic<u32>, 256>;
-var<workgroup> bins_high: array<atomic<u32>, 256>;
+// Few bins where workgroup memory is dear: some drivers for CPUs compile a store for each word of it that is zeroed.
+const BINS = 1u << RADIX_BITS;
+const DIGITS = 32u / RADIX_BITS;
+var<workgroup> bins_low: array<atomic<u32>, BINS>;
+var<workgroup> bins_high: array<atomic<u32>, BINS>;
 var<workgroup> prefix: u32;                 // leading digits of the key searched for
 var<workgroup> missing: vec2u;              // what must still come from keys with this prefix
 var<workgroup> found_id: u32;
@@ -82,9 +85,9 @@ fn weight_of(score: f32, choice: Choice) -> f32 {
 /// `count` members if count > 0, else the share `fraction` / 2^32 of the weights.
 fn select_first(count: u32, fraction: u32, cut: Cut, choice: Choice, at: Invocation) -> Cut {
   if (at.local == 0u) { prefix = 0u; missing = vec2u(count, 0u); }
-  for (var digit = 4u; digit > 0u; digit--) {
-    let shift = 8u * (digit - 1u);
-    for (var i = at.local; i < 256u; i += WORKGROUP_SIZE) {
+  for (var digit = DIGITS; digit > 0u; digit--) {
+    let shift = RADIX_BITS * (digit - 1u);
+    for (var i = at.local; i < BINS; i += WORKGROUP_SIZE) {
       atomicStore(&bins_low[i], 0u);
       atomicStore(&bins_high[i], 0u);
     }
@@ -93,28 +96,28 @@ fn select_first(count: u32, fraction: u32, cut: Cut, choice: Choice, at: Invocat
     for (var id = at.local; id < V; id += WORKGROUP_SIZE) {
       let score = scores_at(id);
       let key = key_of(score);
-      if (is_kept(key, id, cut) && (digit == 4u || key >> (shift + 8u) == leading)) {
+      if (is_kept(key, id, cut) && (digit == DIGITS || key >> (shift + RADIX_BITS) == leading)) {
         var amount = 1u;
         if (count == 0u) { amount = u32(weight_of(score, choice) * 2147483648.0); }
-        let bin = (key >> shift) & 255u;
+        let bin = (key >> shift) & (BINS - 1u);
         let before = atomicAdd(&bins_low[bin], amount);
         if (before + amount < before) { atomicAdd(&bins_high[bin], 1u); }
       }
     }
     workgroupBarrier();
     if (at.local == 0u) {
-      if (digit == 4u && count == 0u) {
+      if (digit == DIGITS && count == 0u) {
         var all = vec2u(0u);
-        for (var i = 0u; i < 256u; i++) { all = wide_add(all, bin_at(i)); }
+        for (var i = 0u; i < BINS; i++) { all = wide_add(all, bin_at(i)); }
         missing = wide_fraction(all, fraction);
         if (missing.x == 0u && missing.y == 0u) { missing.x = 1u; }
       }
-      var bin = 255u;
+      var bin = BINS - 1u;
       while (bin > 0u && !wide_at_least(bin_at(bin), missing)) {
         missing = wide_subtract(missing, bin_at(bin));
         bin--;
       }
-      prefix = (leading << 8u) | bin;
+      prefix = (leading << RADIX_BITS) | bin;
     }
     workgroupBarrier();
   }

@@ -9,7 +9,7 @@ const REMEDIES = {
   "option-invalid": "Correct or remove the named option; docs: README, “Options”.",
   "prompt-too-long": "Shorten the prompt, or load the model with a larger contextLength.",
   "webgpu-unavailable":
-    "Use a browser with WebGPU (Chrome or Edge 121+, Safari 26+) on https or localhost, or set allowReference for small models.",
+    "Use a browser with WebGPU (Chrome or Edge 123+, Safari 26+) on https or localhost, or set allowReference for small models.",
   "device-lost": "Load the model again; if it happens repeatedly, choose a smaller model or context.",
   "device-limit": "Choose a smaller dtype (q8, q4), a shorter contextLength, or a smaller model.",
   "out-of-memory": "Close other tabs, choose q4, a shorter contextLength, or a smaller model.",

@@ -26,7 +26,7 @@ export interface OpenDeviceOptions {
   powerPreference?: GPUPowerPreference | undefined;
 }
 
-/** Limits worth having where the adapter has them; the defaults do everywhere (kernels.md sec. 3.5). */
+/** Limits worth having where the adapter has them; the defaults of the specification do. */
 const WANTED_LIMITS = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -52,6 +52,11 @@ export async function openDevice({ device: given, powerPreference }: OpenDeviceO
   const adapter = await gpu.requestAdapter(powerPreference === undefined ? {} : { powerPreference });
   if (adapter === null)
     throw new WordloomError("webgpu-unavailable", "the browser has WebGPU, but found no usable GPU");
+  // In the language since Chrome 123 (before 115 there was not even the list); quantized weights are unpacked with it.
+  const language = gpu.wgslLanguageFeatures as WGSLLanguageFeatures | undefined;
+  if (language?.has("packed_4x8_integer_dot_product") !== true) {
+    throw new WordloomError("webgpu-unavailable", "this browser's WebGPU is too old: its shaders cannot unpack bytes");
+  }
   const requiredLimits = Object.fromEntries(WANTED_LIMITS.map((name) => [name, adapter.limits[name]]));
   const requiredFeatures = WANTED_FEATURES.filter((name) => adapter.features.has(name));
   let device: GPUDevice;

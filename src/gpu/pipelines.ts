@@ -130,7 +130,7 @@ export function replay(pass: GPUComputePassEncoder, list: readonly Dispatch[], r
   }
 }
 
-/** A grid of at least `count` workgroups within 65535 a side; kernels fold it back with lib/grid.wgsl and check their bound. */
+/** A grid of at least `count` workgroups within 65535 a side; kernels fold y back onto x and check their bound. */
 export function gridOf(count: number): readonly [number, number, number] {
   const x = Math.min(count, 65535);
   return [x, Math.ceil(count / x), 1];

@@ -1,4 +1,4 @@
-/** The text of every file under shaders/, by its path there ("gemv.wgsl", "lib/state.wgsl"); bundled as strings. */
+/** The text of every file under shaders/, by its path there ("gemv.wgsl", "lib/half.wgsl"); bundled as strings. */
 const bundled = import.meta.glob<string>("/shaders/**/*.wgsl", { query: "?raw", import: "default", eager: true });
 
 export const shaderFiles: ReadonlyMap<string, string> = new Map(

@@ -21,6 +21,8 @@ export interface Tier {
   readonly attentionSplits: number;
   /** Invocations of the one workgroup that samples, and slices that the vocabulary is first reduced in. */
   readonly samplerSize: number;
+  /** Bits of a score that the sampler's search fixes in one round; divides 32. */
+  readonly samplerRadixBits: number;
   readonly logitSlices: number;
   /** Rows a prefill submit takes at most. */
   readonly prefillRows: number;
@@ -32,6 +34,7 @@ const SIZES: Record<Reduction, Omit<Tier, "name" | "reduction" | "f16">> = {
     gemvRows: 8,
     attentionSplits: 8,
     samplerSize: 256,
+    samplerRadixBits: 8,
     logitSlices: 64,
     prefillRows: 256,
   },
@@ -40,10 +43,19 @@ const SIZES: Record<Reduction, Omit<Tier, "name" | "reduction" | "f16">> = {
     gemvRows: 4,
     attentionSplits: 8,
     samplerSize: 256,
+    samplerRadixBits: 8,
     logitSlices: 64,
     prefillRows: 256,
   },
-  cpu: { workgroupSize: 4, gemvRows: 16, attentionSplits: 1, samplerSize: 4, logitSlices: 4, prefillRows: 64 },
+  cpu: {
+    workgroupSize: 4,
+    gemvRows: 16,
+    attentionSplits: 1,
+    samplerSize: 4,
+    samplerRadixBits: 4,
+    logitSlices: 4,
+    prefillRows: 64,
+  },
 };
 
 export const REDUCTIONS = Object.keys(SIZES) as readonly Reduction[];

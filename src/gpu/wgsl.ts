@@ -2,7 +2,7 @@
  * Puts a WGSL module together from the files under shaders/.
  *
  * Four directives, each on a line of its own:
- *   #include "lib/state.wgsl"            once per module; $NAME in the path is replaced from `defines`
+ *   #include "lib/half.wgsl"             once per module; $NAME in the path is replaced from `defines`
  *   #if NAME / #if NAME == value         value compared as text; NAME alone: defined and not "" or "false"
  *   #else / #endif
  * Numbers come in front as `const NAME: u32 = …;` (or f32), so that each shape is compiled for itself.

@@ -75,7 +75,7 @@ export function sampleDispatches(
     makeDispatch(context, "sample", {
       label: "sample",
       defines: { ...defines, KEPT: kept !== undefined },
-      constants: shape,
+      constants: { ...shape, RADIX_BITS: tier.samplerRadixBits },
       workgroupSize: tier.samplerSize,
       bindings: {
         0: write(sequences),

@@ -403,12 +403,17 @@ class GpuBackend implements Backend {
         if (this.#failure !== undefined) throw this.#failure;
         return value;
       },
-      (error: unknown) => {
+      async (error: unknown) => {
+        // A lost device may show first as a call that fails; the loss, which follows at once, is what there is to say.
+        if (this.#failure === undefined) await Promise.race([this.#ended.catch(() => undefined), graceForLoss()]);
         throw this.#failure ?? WordloomError.from(error, "kernel-failed");
       },
     );
   }
 }
+
+const GRACE_FOR_LOSS_MS = 50;
+const graceForLoss = () => new Promise((resolve) => setTimeout(resolve, GRACE_FOR_LOSS_MS));
 
 const isAdjusted = ({ logitBias, repetitionPenalty, frequencyPenalty, presencePenalty }: SamplingSettings) =>
   logitBias.size > 0 || repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;

@@ -403,7 +403,7 @@ describe("the device", () => {
       code: "webgpu-unavailable",
       says: ["WebGPU"],
       remedy:
-        "Use a browser with WebGPU (Chrome or Edge 121+, Safari 26+) on https or localhost, or set allowReference for " +
+        "Use a browser with WebGPU (Chrome or Edge 123+, Safari 26+) on https or localhost, or set allowReference for " +
         "small models.",
     }));
 });

@@ -170,7 +170,7 @@ async function decoder(tier: Tier, { heads, kvHeads, headDim }: Shape, layer: At
   };
 }
 
-describe.each(TIERS)("decode on the tier %s", (tier) => {
+describe.each(TIERS)("attention_decode on the tier %s", (tier) => {
   test.each(SHAPES)(
     "equals the reference at every length, and changes nothing of the cache but its own position: %s",
     async (_, shape) => {
@@ -210,7 +210,7 @@ describe.each(TIERS)("decode on the tier %s", (tier) => {
   });
 });
 
-test("the context read in 8 splits, and in 3, gives what it gives unsplit", async () => {
+test("attention_combine makes of 8 splits of the context, and of 3, what it gives unsplit", async () => {
   const shape: Shape = { heads: 3, kvHeads: 1, headDim: 20, pairing: "half-split", rotary: 20, kv: "f32" };
   const { layer } = layerOf(shape);
   const steps = await Promise.all(
@@ -251,7 +251,7 @@ async function prefill(tier: Tier, shape: Shape, layer: AttentionLayer, qkv: Flo
   return Float32Array.from(all);
 }
 
-describe.each(TIERS)("prefill on the tier %s", (tier) => {
+describe.each(TIERS)("kv_write and attention_prefill on the tier %s", (tier) => {
   // Chunks on both sides of a workgroup of 64 rows (of 4, on the tier cpu) and of a tile of 8 keys.
   test.each([
     [...at(SHAPES, 0), [65, 1]],

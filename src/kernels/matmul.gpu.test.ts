@@ -109,6 +109,20 @@ describe.each(TIERS.map((tier, index): [Reduction, number] => [tier, index]))(
       expectRows(await gpu.unpadded(y, 1, options.outputs), expected, options.outputs, F32_SUMS, scale);
     });
 
+    test("more blocks of rows than there are to work on them", async () => {
+      const gemvRows = { subgroups: 128, workgroup: 8, cpu: 32 }[tier];
+      const options = {
+        format: "f16",
+        epilogue: { kind: "gated", activation: "silu" },
+        norm: "rms",
+        bias: false,
+      } as const;
+      const { expected, scale, options: shared, y, norm } = product({ ...options, outputs: 131, inputs: 33 }, 1);
+      const context = gpu.context({ ...makeTier(tier, false), gemvRows });
+      gpu.run([await gemv(context, { ...shared, y, norm, sequences: gpu.record() })]);
+      expectRows(await gpu.unpadded(y, 1, 131), expected, 131, F32_SUMS, scale);
+    });
+
     test("2049 outputs of 2048 inputs", async () => {
       const options = { format: "q8", epilogue: { kind: "store" }, norm: "rms", bias: false } as const;
       const { expected, options: shared, y, norm } = product({ ...options, outputs: 2049, inputs: 2048 }, 1);
@@ -119,11 +133,11 @@ describe.each(TIERS.map((tier, index): [Reduction, number] => [tier, index]))(
 );
 
 describe.each([
-  ["cpu", pairs(0)],
+  ["gemm_registers", "cpu", pairs(0)],
   // One kernel for both GPU tiers, and slow to compile here: every third pair has each format and each epilogue.
-  ["workgroup", pairs(1).filter((_, i) => i % 3 === 0)],
-  ["subgroups", pairs(2).filter((_, i) => i === 11)],
-] as const)("gemm on the tier %s equals the reference for", (tier, cases) => {
+  ["gemm", "workgroup", pairs(1).filter((_, i) => i % 3 === 0)],
+  ["gemm", "subgroups", pairs(2).filter((_, i) => i === 11)],
+] as const)("%s on the tier %s equals the reference for", (_kernel, tier, cases) => {
   // Both sides of a tile of 16 rows and of one of 32.
   test.each(cases.map(([name, each]): [string, Case] => [name.replace(/, norm \w+/, ""), each]))(
     "%s, chunks of 1 to 33 rows",

@@ -130,7 +130,7 @@ const SETTINGS: [string, Partial<SamplingSettings>][] = [
 describe.each(TIERS)("on the tier %s", (tier) => {
   // Fewer than there are slices or invocations, and many more; the one kernel is slow to compile in the GPU's tiers.
   test.each({ cpu: [32, 65, 4096, 70000], workgroup: [65, 70000], subgroups: [65, 4096] }[tier])(
-    "of %i ids the reference's is chosen, with its log-probability",
+    "logits_reduce and sample choose of %i ids the reference's, with its log-probability",
     async (vocabSize) => {
       const it = await sampler(tier, vocabSize);
       const random = seededRandom(vocabSize);
@@ -211,7 +211,7 @@ describe.each(TIERS)("on the tier %s", (tier) => {
     });
   });
 
-  test("biases, bans and penalties give the reference's scores and choice", async () => {
+  test("logits_adjust: biases, bans and penalties give the reference's scores and choice", async () => {
     const vocabSize = 65;
     const it = await sampler(tier, vocabSize, { adjusted: true });
     const random = seededRandom(9);
@@ -253,7 +253,7 @@ describe.each(TIERS)("on the tier %s", (tier) => {
     }
   });
 
-  test("the likeliest are the reference's, equal ones by id, with their log-probabilities", async () => {
+  test("logits_top: the likeliest are the reference's, equal ones by id, with their log-probabilities", async () => {
     const vocabSize = 65;
     const it = await sampler(tier, vocabSize, { top: true });
     const random = seededRandom(12);

@@ -1,21 +1,6 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "./fixtures";
-
-const LOAD_MS = 45_000;
-const loom = (page: Page) => page.locator("word-loom");
-const prompt = (page: Page) => page.getByRole("textbox", { name: "Beginning of the text" });
-const text = (page: Page) => loom(page).evaluate((element: HTMLElement & { text: string }) => element.text);
-const inState = (page: Page, state: string) => expect(loom(page)).toHaveAttribute("state", state, { timeout: LOAD_MS });
-
-/** As in a browser without WebGPU: none on the page, and none in its worker, which init scripts do not reach. */
-async function withoutWebGpu(page: Page) {
-  await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
-  await page.route(/\/assets\/worker-[^/]*\.js$/, async (route) => {
-    const response = await route.fetch();
-    const body = `Object.defineProperty(WorkerNavigator.prototype, "gpu", { value: undefined });${await response.text()}`;
-    await route.fulfill({ response, body });
-  });
-}
+import { inState, LOAD_MS, loom, prompt, text, withoutWebGpu } from "./loom";
 
 async function serveConfig(page: Page, config: object | string) {
   const body = typeof config === "string" ? config : JSON.stringify(config);

@@ -1,12 +1,11 @@
 // Takes the pictures in docs/screenshots from the built site (`npm run build` first).
 // `node scripts/screenshots.mjs [name …]` takes only those whose file name contains one of the names.
 /* global document, Navigator -- used by functions that run in the page */
-import { spawn } from "node:child_process";
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright";
 import { chromiumArguments, findChromium } from "./find-chromium.mjs";
-import { freePort } from "./free-port.mjs";
+import { serve } from "./serve.mjs";
 
 const MAX_BYTES = 150_000;
 const WAIT_MS = 120_000;
@@ -25,9 +24,14 @@ const written = (page, length) =>
 const SCREENS = {
   idle: { until: (page) => inState(page, "ready") },
   loading: {
-    // The weights never come: the picture is of the waiting.
-    before: (page) => page.route("**/model.safetensors", () => {}),
-    until: (page) => page.getByText("Loading the model's weights").or(page.locator("word-loom progress")).waitFor(),
+    before: (page) =>
+      page.route("**/model.safetensors", (route) =>
+        route.continue({ url: new URL(new URL(route.request().url()).pathname, slowServer.url).href }),
+      ),
+    until: async (page) => {
+      await page.getByText(/MiB.s · about .* left/).waitFor({ timeout: WAIT_MS });
+      await page.waitForTimeout(1500);
+    },
   },
   generating: { address: `${STORY}&max-new-tokens=160&run`, until: (page) => written(page, 320) },
   stopped: {
@@ -56,9 +60,8 @@ const SCREENS = {
 };
 
 const names = process.argv.slice(2);
-const port = await freePort();
-const server = spawn(process.execPath, [`${root}scripts/serve.mjs`, `${root}dist`, "--port", String(port)]);
-await new Promise((resolve) => server.stdout.once("data", resolve));
+const server = await serve(`${root}dist`, { port: 0 });
+const slowServer = await serve(`${root}dist`, { port: 0, bytesPerSecond: 1.2 * 2 ** 20 });
 const executablePath = await findChromium();
 const browser = await chromium.launch({ args: chromiumArguments(), ...(executablePath ? { executablePath } : {}) });
 mkdirSync(folder, { recursive: true });
@@ -73,7 +76,7 @@ try {
         if (names.length > 0 && !names.some((part) => name.includes(part))) continue;
         const page = await browser.newPage({ viewport: { width, height }, colorScheme });
         await before?.(page);
-        await page.goto(`http://127.0.0.1:${port}/${address}`);
+        await page.goto(server.url + address);
         await until(page);
         await page.mouse.move(0, 0);
         await page.waitForTimeout(400); // numbers in the page follow within a quarter of a second
@@ -86,5 +89,5 @@ try {
       }
 } finally {
   await browser.close();
-  server.kill();
+  await Promise.all([server.close(), slowServer.close()]);
 }

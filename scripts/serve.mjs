@@ -3,6 +3,8 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, resolve, sep } from "node:path";
+import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const HOST = "127.0.0.1";
@@ -71,7 +73,15 @@ async function found(file) {
   }
 }
 
-async function answer(root, request, response) {
+/** The stream's bytes, not faster than this. */
+async function* slowed(bytes, bytesPerSecond) {
+  for await (const chunk of bytes) {
+    yield chunk;
+    await delay((1000 * chunk.length) / bytesPerSecond);
+  }
+}
+
+async function answer(root, bytesPerSecond, request, response) {
   const end = (status, headers = {}) => {
     response.writeHead(status, { "content-type": "text/plain; charset=utf-8", ...headers });
     response.end(request.method === "HEAD" ? undefined : `${status}\n`);
@@ -106,10 +116,15 @@ async function answer(root, request, response) {
     ...(partial ? { "content-range": `bytes ${start}-${last}/${stats.size}` } : {}),
   });
   if (request.method === "HEAD" || stats.size === 0) return response.end();
-  const bytes = createReadStream(file, { start, end: last });
-  bytes.on("error", (error) => response.destroy(error));
-  response.on("close", () => bytes.destroy()); // the reader left
-  bytes.pipe(response);
+  const bytes = createReadStream(file, {
+    start,
+    end: last,
+    ...(bytesPerSecond === undefined ? {} : { highWaterMark: 16 * 1024 }),
+  });
+  const body = bytesPerSecond === undefined ? bytes : Readable.from(slowed(bytes, bytesPerSecond));
+  body.on("error", (error) => response.destroy(error));
+  response.on("close", () => body.destroy()); // the reader left
+  body.pipe(response);
 }
 
 function listen(server, port) {
@@ -126,13 +141,14 @@ function listen(server, port) {
  * Serves a folder on http://127.0.0.1.
  *
  * @param {string} folder
- * @param {{ port?: number }} [options] port: exactly this one, 0 for any; default 4173, or any free one where that is taken
+ * @param {{ port?: number, bytesPerSecond?: number }} [options] port: exactly this one, 0 for any; default 4173, or any
+ *   free one where that is taken. bytesPerSecond: of each answer, at most; default: as fast as it goes
  * @returns {Promise<{ url: string, close(): Promise<void> }>}
  */
-export async function serve(folder, { port } = {}) {
+export async function serve(folder, { port, bytesPerSecond } = {}) {
   const root = resolve(folder);
   const server = createServer((request, response) => {
-    answer(root, request, response).catch((error) => {
+    answer(root, bytesPerSecond, request, response).catch((error) => {
       console.error(`${request.method} ${request.url}:`, error);
       if (!response.headersSent) response.writeHead(500);
       response.end();

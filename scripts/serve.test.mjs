@@ -37,6 +37,14 @@ describe("the server", () => {
     rmSync(folder, { recursive: true });
   });
 
+  test("answers not faster than it is told to", async () => {
+    const slow = await serve(join(folder, "site"), { port: 0, bytesPerSecond: 50 });
+    const start = performance.now();
+    expect(await (await fetch(`${slow.url}a.js`)).text()).toBe("0123456789");
+    expect(performance.now() - start).toBeGreaterThan(150); // 10 bytes take 200 ms
+    await slow.close();
+  });
+
   /** Sends the path as it is; fetch would resolve the dots itself. */
   const statusOf = (path) =>
     new Promise((done, failed) => {

@@ -10,11 +10,13 @@ export class ByteReader {
   /**
    * @param position of the stream's first byte in the file
    * @param file its name, for messages
+   * @param onRead called with the new position whenever bytes have been taken
    */
   constructor(
     stream: ReadableStream<Uint8Array>,
     position: number,
     private readonly file: string,
+    private readonly onRead: (position: number) => void,
   ) {
     this.position = position;
     this.#reader = stream.getReader();
@@ -56,6 +58,7 @@ export class ByteReader {
     const part = this.#chunk.subarray(0, most);
     this.#chunk = this.#chunk.subarray(part.length);
     this.position += part.length;
+    this.onRead(this.position);
     return part;
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { WeightSink } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { parseSafetensorsHeader } from "../formats/safetensors";
@@ -152,6 +152,21 @@ describe("a single file", () => {
       { file: "model.safetensors", loadedBytes: 0, totalBytes: 60 },
       { file: "model.safetensors", loadedBytes: 60, totalBytes: 60 },
     ]);
+  });
+
+  test("reports within a piece where its bytes come slowly", async () => {
+    let nowMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => (nowMs += 70)); // of one chunk after the other
+    const seen: number[] = [];
+    const file = makeSafetensors([{ name: "a", shape: [25, 1], values: count(25) }]);
+    await load({ "model.safetensors": file }, [bind("a", [25, 1], ["a"])], {
+      chunkBytes: 20,
+      onProgress: ({ loadedBytes }) => seen.push(loadedBytes),
+    });
+    vi.restoreAllMocks();
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.at(-1)).toBe(100);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
   });
 });
 

@@ -18,6 +18,9 @@ export const PIECE_BYTES = 4 * 1024 * 1024;
 /** f32 bytes written between two waits for the sink. */
 const DRAIN_BYTES = 4 * PIECE_BYTES;
 
+/** Between two reports while bytes come: often enough for a person to see them move, also where the network is slow. */
+const REPORT_INTERVAL_MS = 100;
+
 export interface WeightProgress {
   file: string;
   /** Over all files; from the first to the last needed tensor of each. */
@@ -29,7 +32,7 @@ export interface LoadWeightsOptions {
   files: ModelFiles;
   spec: DecoderSpec;
   sink: WeightSink;
-  /** Called at the start of each file and after each piece. */
+  /** Called at the start and the end of each file, and on the way as bytes come. */
   onProgress?: ((progress: WeightProgress) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -53,8 +56,13 @@ export async function loadWeights({
   let bytesBefore = 0;
   for (const planned of plan) {
     const { file, start, end } = planned;
-    const report = (position: number) =>
+    let reportedMs = -Infinity;
+    const report = (position: number) => {
+      const nowMs = performance.now();
+      if (position < end && nowMs - reportedMs < REPORT_INTERVAL_MS) return;
+      reportedMs = nowMs;
       onProgress?.({ file: file.name, loadedBytes: bytesBefore + position - start, totalBytes });
+    };
     report(start);
     await loader.loadFile(planned, report, signal);
     bytesBefore += end - start;
@@ -77,11 +85,11 @@ class Loader {
 
   async loadFile(
     { file, tensors, start, end }: PlannedFile,
-    report: (position: number) => void,
+    onRead: (position: number) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const stream = await file.stream({ start, end, ...(signal === undefined ? {} : { signal }) });
-    const reader = new ByteReader(stream, start, file.name);
+    const reader = new ByteReader(stream, start, file.name, onRead);
     try {
       for (const tensor of tensors) {
         await reader.skipTo(tensor.source.start);
@@ -92,7 +100,6 @@ class Loader {
           const values = await this.#read(reader, tensor, row, rows);
           for (const use of tensor.uses) await this.#hand(use, tensor, row, rows, values, signal);
           signal?.throwIfAborted();
-          report(reader.position);
         }
       }
     } finally {

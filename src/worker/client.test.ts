@@ -133,6 +133,26 @@ describe("through a port", () => {
     expect(sent).toEqual([3, 1]);
   });
 
+  test("of chunks that come fast the first goes at once, and those of a frame's time go together", async () => {
+    const { engine, worker } = await connect(
+      fakeEngine({
+        generate: async (_, onChunk) => {
+          for (let at = 0; at < 30; at++) {
+            onChunk({ text: String.fromCharCode(97 + at), tokens: [] });
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+          return END;
+        },
+      }),
+    );
+    let text = "";
+    await engine.generate(GENERATE, (chunk) => (text += chunk.text), never);
+    expect(text).toBe(String.fromCharCode(...Array.from({ length: 30 }, (_, at) => 97 + at)));
+    const sent = worker.received.flatMap((message) => (message.kind === "chunks" ? [message.chunks.length] : []));
+    expect(sent[0]).toBe(1);
+    expect(sent.length).toBeLessThan(15);
+  });
+
   test("a failure keeps its code, message and remedy", async () => {
     const error = new WordloomError("out-of-memory", "312 MiB are missing", { remedy: "close something" });
     const { engine } = await connect(fakeEngine({ generate: () => Promise.reject(error) }));

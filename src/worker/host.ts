@@ -55,9 +55,11 @@ export class Host {
     switch (ask.type) {
       case "generate": {
         const batch = new ChunkBatch((chunks) => this.#post({ kind: "chunks", id, chunks }));
-        const end = await engine.generate(ask.request, (chunk) => batch.add(chunk), signal);
-        batch.flush(); // the end comes after all text
-        return end;
+        try {
+          return await engine.generate(ask.request, (chunk) => batch.add(chunk), signal);
+        } finally {
+          batch.flush(); // the end, or what failed, comes after all text
+        }
       }
       case "score":
         return engine.score(ask.input, signal);
@@ -76,22 +78,32 @@ export class Host {
   }
 }
 
-/** Chunks that come in one tick, as one message. */
+/** Between two messages with text: each costs the page's thread a task, and a frame shows them all at once. */
+const CHUNKS_INTERVAL_MS = 16;
+
+/** The first chunk goes at once; those that follow it within a frame's time go together. */
 class ChunkBatch {
   readonly #send: (chunks: Chunk[]) => void;
   #chunks: Chunk[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #sentMs = -Infinity;
 
   constructor(send: (chunks: Chunk[]) => void) {
     this.#send = send;
   }
 
   add(chunk: Chunk): void {
-    // A microtask, not a timer: a chunk on its own must not wait.
-    if (this.#chunks.push(chunk) === 1) queueMicrotask(() => this.flush());
+    if (this.#chunks.push(chunk) > 1) return;
+    const waitMs = this.#sentMs + CHUNKS_INTERVAL_MS - performance.now();
+    // A microtask, not a timer, where there is nothing to wait for: chunks of this tick still go together.
+    if (waitMs <= 0) queueMicrotask(() => this.flush());
+    else this.#timer = setTimeout(() => this.flush(), waitMs);
   }
 
   flush(): void {
+    clearTimeout(this.#timer);
     if (this.#chunks.length === 0) return;
+    this.#sentMs = performance.now();
     this.#send(this.#chunks);
     this.#chunks = [];
   }

@@ -34,7 +34,7 @@ export type HostMessage =
   /** The first message: the worker runs. */
   | { kind: "hello"; webgpu: boolean }
   | { kind: "progress"; id: number; progress: LoadProgress }
-  /** All chunks of one tick together. */
+  /** All chunks of a tick, or of a frame's time, together. */
   | { kind: "chunks"; id: number; chunks: Chunk[] }
   | { kind: "done"; id: number; value: Answers[AskType] }
   | { kind: "failed"; id: number; error: PlainWordloomError };

@@ -17,7 +17,7 @@ import type { Written } from "./written";
 
 /** In place of the error's remedy, which speaks to programmers, where a button does what it advises. */
 const WITHOUT_GPU =
-  "Open the page in Chrome or Edge 121 or later or Safari 26, on https or localhost. Or let the processor write: this " +
+  "Open the page in Chrome or Edge 123 or later or Safari 26, on https or localhost. Or let the processor write: this " +
   "model is small enough for that, at a few words a second.";
 
 export function failureTemplate(

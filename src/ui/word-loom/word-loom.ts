@@ -25,7 +25,7 @@ type Phase =
 
 export type WordLoomState = Phase["kind"];
 
-const STATUS_INTERVAL_MS = 250;
+const STATUS_INTERVAL_MS = 500;
 
 /**
  * Writes text for a prompt, in the page.
@@ -225,7 +225,9 @@ export class WordLoom extends LitElement {
       key,
       (shared) => this.createGenerator(source, { ...options, ...shared }),
       (progress) => {
-        this.#updateSoon();
+        if (progress.loadedBytes === 0)
+          this.requestUpdate(); // a new phase is shown at once, however short it is
+        else this.#updateSoon();
         this.#emit<LoadProgress>("model-progress", progress);
       },
     );

@@ -4,13 +4,20 @@ import { TextFlow } from "./text-flow";
 
 const reducedMotion = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
 
-/** What the model has written: `text` at once, the page once a frame, the live region by sentences. */
+/**
+ * Between two changes of the page, each of which is laid out and painted: text at ten times a second still flows, and
+ * the page's thread stays free however fast the model writes. A slower model's tokens appear at once.
+ */
+const SHOW_INTERVAL_MS = 100;
+
+/** What the model has written: `text` at once, the page a few times a second, the live region by sentences. */
 export class WrittenText {
   readonly #flow: TextFlow;
   readonly #announcer: Announcer;
   #text = "";
   #pending = "";
-  #frame: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #shownMs = -Infinity;
 
   constructor(output: HTMLElement, liveRegion: HTMLElement) {
     this.#flow = new TextFlow(output);
@@ -25,16 +32,8 @@ export class WrittenText {
     this.#text += text;
     this.#pending += text;
     this.#announcer.push(text);
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = undefined;
-      if (reducedMotion?.matches) {
-        const { whole, rest } = takeSentences(this.#pending);
-        this.#flow.append(whole);
-        this.#pending = rest;
-      } else {
-        this.#flush();
-      }
-    });
+    const waitMs = Math.max(0, this.#shownMs + SHOW_INTERVAL_MS - performance.now());
+    this.#timer ??= setTimeout(() => this.#show(), waitMs);
   }
 
   /** Shows and says the rest. @param closing said after it, e.g. "End of the text." */
@@ -44,21 +43,33 @@ export class WrittenText {
   }
 
   clear(): void {
-    this.#cancelFrame();
+    this.#cancelShow();
     this.#text = "";
     this.#pending = "";
     this.#flow.clear();
     this.#announcer.clear();
   }
 
+  #show(): void {
+    this.#timer = undefined;
+    this.#shownMs = performance.now();
+    if (!reducedMotion?.matches) {
+      this.#flush();
+      return;
+    }
+    const { whole, rest } = takeSentences(this.#pending);
+    this.#flow.append(whole);
+    this.#pending = rest;
+  }
+
   #flush(): void {
-    this.#cancelFrame();
+    this.#cancelShow();
     this.#flow.append(this.#pending);
     this.#pending = "";
   }
 
-  #cancelFrame(): void {
-    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
-    this.#frame = undefined;
+  #cancelShow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

@@ -1,0 +1,11 @@
+import type { Page } from "@playwright/test";
+
+export interface MainThreadTime {
+  cpuMs: number;
+  elapsedMs: number;
+  tasks: number;
+  byName: [name: string, cpuMs: number][];
+}
+
+export declare function mainThreadTime(trace: { traceEvents: object[] }): MainThreadTime;
+export declare function traceWriting(page: Page, write: () => Promise<void>): Promise<MainThreadTime>;

@@ -1,0 +1,4 @@
+export declare function serve(
+  folder: string,
+  options?: { port?: number; bytesPerSecond?: number },
+): Promise<{ url: string; close(): Promise<void> }>;

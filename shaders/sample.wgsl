@@ -15,7 +15,8 @@
 //   kept       [V]       f32, the weights the draw is made from, 0 for ids that are cut off (with KEPT, for tests)
 //
 // Nothing is sorted. What the k-th or the p-th is at is found by radix selection on an order-preserving integer of the
-// score: rounds of a histogram over RADIX_BITS of it, highest first, of counts (top-k) or of weights as 64-bit fixed-point sums (top-p). Integers
+// score: rounds of a histogram over RADIX_BITS of it, highest first, of counts (top-k) or of weights as 64-bit
+// fixed-point sums (top-p). Integers
 // make the cut the same in any order of additions. Weights below 2^-31 of the largest count as 0 for top-p only.
 //
 // Grid:      one workgroup.

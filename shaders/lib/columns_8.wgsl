@@ -17,15 +17,18 @@ struct Columns {
 
 #if READS_X
 fn read_columns(first: u32) -> Columns {
-  return Columns(x_at(first), x_at(first + 1u), x_at(first + 2u), x_at(first + 3u), x_at(first + 4u), x_at(first + 5u), x_at(first + 6u), x_at(first + 7u));
+  return Columns(x_at(first), x_at(first + 1u), x_at(first + 2u), x_at(first + 3u),
+    x_at(first + 4u), x_at(first + 5u), x_at(first + 6u), x_at(first + 7u));
 }
 #endif
 /// Four partial sums of the products; their sum is the dot product.
 fn products(w: Columns, x: Columns) -> vec4f {
-  return w.a * x.a + w.b * x.b + w.c * x.c + w.d * x.d + w.e * x.e + w.f * x.f + w.g * x.g + w.h * x.h;
+  return w.a * x.a + w.b * x.b + w.c * x.c + w.d * x.d
+    + w.e * x.e + w.f * x.f + w.g * x.g + w.h * x.h;
 }
 fn scaled(columns: Columns, scale: f32) -> Columns {
-  return Columns(scale * columns.a, scale * columns.b, scale * columns.c, scale * columns.d, scale * columns.e, scale * columns.f, scale * columns.g, scale * columns.h);
+  return Columns(scale * columns.a, scale * columns.b, scale * columns.c, scale * columns.d,
+    scale * columns.e, scale * columns.f, scale * columns.g, scale * columns.h);
 }
 fn column_of(columns: Columns, v: u32) -> vec4f {
   switch v {

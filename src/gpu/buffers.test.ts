@@ -76,3 +76,10 @@ test("settled() resolves where all is well, and rejects with out-of-memory namin
   });
   await arena.settled(); // told once
 });
+
+test("a failure that nobody has asked about yet is no unhandled rejection", async () => {
+  const arena = arenaOf(new FakeDevice(16));
+  arena.storage("first", 64);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await expect(arena.settled()).rejects.toMatchObject({ code: "out-of-memory" });
+});

@@ -30,12 +30,12 @@ export class BufferArena {
     }
     this.device.pushErrorScope("out-of-memory");
     const buffer = this.device.createBuffer({ label: `${this.owner}: ${label}`, size, usage });
-    this.#pending.push(
-      this.device.popErrorScope().then((error) => {
-        if (error !== null)
-          throw new WordloomError("out-of-memory", `the GPU had no room for ${label} (${mib(size)} MiB)`);
-      }),
-    );
+    const existence = this.device.popErrorScope().then((error) => {
+      if (error !== null)
+        throw new WordloomError("out-of-memory", `the GPU had no room for ${label} (${mib(size)} MiB)`);
+    });
+    existence.catch(() => undefined); // reported by settled(), which may be called later than this fails
+    this.#pending.push(existence);
     this.#buffers.add(buffer);
     return buffer;
   }

@@ -88,10 +88,11 @@ describe("constants", () => {
     [f32(1e-5), "const X: f32 = f32(0.000009999999747378752);"],
     [f32(0.1), "const X: f32 = f32(0.10000000149011612);"],
     [f32(-0.5), "const X: f32 = f32(-0.5);"],
-    [f32(3), "const X: f32 = f32(3);"],
+    [f32(3), "const X: f32 = f32(3.0);"],
     [f32(1e-45), "const X: f32 = f32(1.401298464324817e-45);"],
     [f32(3e38), "const X: f32 = f32(3.0000000054977558e+38);"],
-    [f32(1e-300), "const X: f32 = f32(0);"],
+    [f32(1e20), "const X: f32 = f32(100000002004087730000.0);"],
+    [f32(1e-300), "const X: f32 = f32(0.0);"],
   ])("%j stands in front as %s", (value, line) => {
     expect(assembled({ "entry.wgsl": "a" }, { constants: { X: value } })).toEqual([line, "a"]);
   });

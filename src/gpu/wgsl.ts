@@ -105,7 +105,9 @@ function define(defines: Readonly<Record<string, string | boolean>>, name: strin
 function f32Literal(value: number): string {
   const rounded = Math.fround(value);
   if (!Number.isFinite(rounded)) throw new WordloomError("internal", `${value} is not a finite f32`);
-  return `f32(${rounded})`;
+  const text = String(rounded);
+  // Without a point it would be an integer, and those end at 2^63.
+  return `f32(${/[.e]/.test(text) ? text : `${text}.0`})`;
 }
 
 /** A compiler's messages, each with the file and line it is about: "shaders/gemv.wgsl:12:5 error: …". */

@@ -90,6 +90,20 @@ test("the coldest temperatures stay finite", () => {
   }
 });
 
+test("a limit beyond 32 bits is the largest, and the hottest temperature is not greedy", () => {
+  const record = encodeRecord(
+    {
+      sampling: samplingSettings({ temperature: 1e300 }),
+      promptTokens: new Uint32Array(),
+      endTokenIds: [],
+      maxNewTokens: 2 ** 40,
+    },
+    1,
+  );
+  expect(new Uint32Array(record)[wordOf("limit")]).toBe(0xffffffff);
+  expect(new Float32Array(record)[wordOf("inverse_temperature")]).toBeGreaterThan(0);
+});
+
 test("a report is read from the words that the shader writes", () => {
   const report = new ArrayBuffer(REPORT_BYTES + TOP_BYTES);
   const words = new Uint32Array(report);

@@ -36,17 +36,21 @@ export const POSITION_OFFSET = WORD.position * 4;
 
 /** Beyond this an f32 product with a logit difference would overflow; colder than any difference f32 can hold. */
 const COLDEST = 1e30;
+/** Below this 1 / temperature is no normal f32, and 0 would mean greedy; hotter than any difference matters. */
+const HOTTEST = 1e-37;
+const MAX_U32 = 0xffffffff;
 
 export function encodeRecord({ sampling, endTokenIds, maxNewTokens }: BeginOptions, capacity: number): ArrayBuffer {
   const bytes = new ArrayBuffer(RECORD_BYTES);
   const words = new Uint32Array(bytes);
   const floats = new Float32Array(bytes);
-  words[WORD.limit] = maxNewTokens;
+  words[WORD.limit] = Math.min(maxNewTokens, MAX_U32);
   words[WORD.capacity] = capacity;
   words[WORD.seedLow] = sampling.seed[0];
   words[WORD.seedHigh] = sampling.seed[1];
-  floats[WORD.inverseTemperature] = sampling.temperature === 0 ? 0 : Math.min(1 / sampling.temperature, COLDEST);
-  words[WORD.topK] = Math.min(sampling.topK, 0xffffffff);
+  floats[WORD.inverseTemperature] =
+    sampling.temperature === 0 ? 0 : Math.max(HOTTEST, Math.min(1 / sampling.temperature, COLDEST));
+  words[WORD.topK] = Math.min(sampling.topK, MAX_U32);
   floats[WORD.topP] = sampling.topP;
   floats[WORD.minP] = sampling.minP;
   floats[WORD.repetition] = sampling.repetitionPenalty;

@@ -9,6 +9,7 @@ const chromium = await findChromium();
 
 export default defineConfig({
   testDir: "e2e",
+  testIgnore: "long/**",
   outputDir: "test-results",
   forbidOnly: process.env["CI"] !== undefined,
   retries: 0,

@@ -6,6 +6,10 @@ import { foreignContent } from "./foreign-content";
 /** The largest tokenizer.json in use is about 34 MB; a file beyond this is not one of ours. */
 export const MAX_JSON_BYTES = 128 * 1024 * 1024;
 
+/** Where a file's size is unknown, and what is set aside at most on a server's word for it. */
+const FIRST_BYTES = 4096;
+const MOST_BYTES_AHEAD = 64 * 1024 * 1024;
+
 export interface ReadJsonOptions {
   signal?: AbortSignal | undefined;
   /**
@@ -73,27 +77,28 @@ export async function readBytes(
     ...(end === undefined ? {} : { end }),
     ...(signal === undefined ? {} : { signal }),
   });
-  const chunks: Uint8Array[] = [];
+  const expected = (end ?? file.sizeBytes ?? start) - start;
+  let bytes = new Uint8Array(Math.min(Math.max(expected, FIRST_BYTES), maxBytes, MOST_BYTES_AHEAD));
   let length = 0;
   const reader = stream.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      length += value.length;
-      if (length > maxBytes) {
+      const needed = length + value.length;
+      if (needed > maxBytes) {
         throw new WordloomError("file-invalid", `${file.name} is larger than the ${maxBytes} bytes allowed for it`);
       }
-      chunks.push(value);
+      if (needed > bytes.length) {
+        const larger = new Uint8Array(Math.max(needed, 2 * bytes.length));
+        larger.set(bytes.subarray(0, length));
+        bytes = larger;
+      }
+      bytes.set(value, length);
+      length = needed;
     }
   } finally {
     await reader.cancel().catch(() => undefined); // after the end or an error there is nothing left to cancel
   }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return bytes.subarray(0, length);
 }

@@ -1,5 +1,8 @@
 /** One wrapper round every source's bytes: the wanted range, abort, and failures in Wordloom's words. */
 
+/** Chromium gives at most 64 KiB to such a read. */
+const BUFFER_BYTES = 64 * 1024;
+
 export interface GuardOptions {
   /** Bytes to drop at the beginning (a server that ignores Range). Default 0. */
   drop?: number;
@@ -13,6 +16,32 @@ export interface GuardOptions {
 }
 
 /**
+ * Reads of a byte stream (a response, a Blob) into one buffer that is used again and again: a checkpoint's gigabytes
+ * would else become garbage in chunks, of which browsers collect the first after 60 MiB or more. A chunk is gone once
+ * the next read begins. Where a stream or a browser cannot do that, chunks are the stream's own.
+ */
+function reusingReader(
+  source: ReadableStream<Uint8Array>,
+): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel"> {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = source.getReader({ mode: "byob" });
+  } catch {
+    return source.getReader(); // no stream of bytes, or a browser that does not know this mode (Safari)
+  }
+  let buffer = new ArrayBuffer(BUFFER_BYTES);
+  return {
+    read: async () => {
+      const { done, value } = await reader.read(new Uint8Array(buffer));
+      if (done || value === undefined) return { done: true, value: undefined };
+      buffer = value.buffer;
+      return { done, value };
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
+
+/**
  * Reads ahead by nothing: a chunk is taken from the source when it is asked for. An abort errors the stream with
  * `signal.reason` at once, also while the source hangs.
  */
@@ -20,7 +49,7 @@ export function guardedStream(source: ReadableStream<Uint8Array>, options: Guard
   const { length = Infinity, signal, failure, atEnd } = options;
   let drop = options.drop ?? 0;
   let passed = 0;
-  const reader = source.getReader();
+  const reader = reusingReader(source);
   /** The source is given up; whatever it says to that changes nothing any more. */
   const giveUp = (reason: unknown) => reader.cancel(reason).catch(() => undefined);
   let stopListening = () => {};

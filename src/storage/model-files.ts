@@ -7,7 +7,8 @@ export interface ModelFile {
   readonly sizeBytes: number | undefined;
   /**
    * The bytes from `start` (default 0) up to `end` (exclusive, default: the end), in order. Works without Range support
-   * on the server (bytes before `start` are read and dropped, and the request is cancelled at `end`).
+   * on the server (bytes before `start` are read and dropped, and the request is cancelled at `end`). A chunk's bytes are
+   * there until the next read, which may take their buffer: copy what is to be kept.
    */
   stream(options?: { start?: number; end?: number; signal?: AbortSignal }): Promise<ReadableStream<Uint8Array>>;
 }

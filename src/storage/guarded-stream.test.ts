@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { guardedStream } from "./guarded-stream";
+
+const failure = (cause: unknown) => new Error(String(cause));
+const BYTES = Uint8Array.from({ length: 300_000 }, (_, i) => i * 7);
+
+/** Reads all chunks, copying each before the next is asked for. */
+async function readAll(stream: ReadableStream<Uint8Array>) {
+  const reader = stream.getReader();
+  const chunks: Uint8Array[] = [];
+  const copy: number[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { chunks, bytes: Uint8Array.from(copy) };
+    chunks.push(value);
+    for (const byte of value) copy.push(byte);
+  }
+}
+
+test("a byte stream goes through one buffer: no chunk but the last keeps memory", async () => {
+  const { chunks, bytes } = await readAll(guardedStream(new Blob([BYTES]).stream(), { failure }));
+  expect(bytes).toEqual(BYTES);
+  expect(chunks.length).toBeGreaterThan(4);
+  for (const chunk of chunks.slice(0, -1)) expect(chunk.buffer.byteLength).toBe(0);
+});
+
+test.each([
+  ["a byte stream", () => new Blob([BYTES]).stream()],
+  ["a stream of chunks", () => ReadableStream.from([BYTES.slice(0, 100), BYTES.slice(100)])],
+])("of %s the wanted part comes", async (_, source) => {
+  const part = guardedStream(source() as ReadableStream<Uint8Array>, { drop: 70_001, length: 200_000, failure });
+  expect((await readAll(part)).bytes).toEqual(BYTES.subarray(70_001, 270_001));
+});

@@ -14,7 +14,8 @@ const REMEDIES = {
   "device-limit": "Choose a smaller dtype (q8, q4), a shorter contextLength, or a smaller model.",
   "out-of-memory": "Close other tabs, choose q4, a shorter contextLength, or a smaller model.",
   "kernel-failed": "Please report this with the message; allowReference runs small models without the GPU.",
-  "model-not-found": "Check the address: a folder with config.json, tokenizer.json and model.safetensors is expected there.",
+  "model-not-found":
+    "Check the address: a folder with config.json, tokenizer.json and model.safetensors is expected there.",
   "model-unsupported": "Choose a model of a supported architecture; see README, “Models”.",
   "config-invalid": "Download the model's config.json again, or choose another model.",
   "config-unsupported": "This setting changes the model's numbers and is not supported yet; choose another model.",
@@ -25,7 +26,8 @@ const REMEDIES = {
   "template-missing": "Pass a string, or choose a model tuned for chat.",
   "template-failed": "Check the messages' roles and their order; this model's template refuses them.",
   "source-unsupported": "Pass a URL or path of a model folder, File objects, or a directory handle.",
-  "network-failed": "Check the connection and the address, and that the server allows this page (CORS); then load again.",
+  "network-failed":
+    "Check the connection and the address, and that the server allows this page (CORS); then load again.",
   "access-denied": "Pass headers with a token that may read this model.",
   "worker-failed": "Load again; with worker: false the engine runs on the page's own thread.",
   disposed: "Load the model again: this generator was disposed of.",

@@ -42,7 +42,7 @@ async function logprobsAfter(backend: Backend, ids: readonly number[], chunk = 6
 
 async function greedy(backend: Backend, ids: readonly number[], count: number): Promise<number[]> {
   const promptTokens = Uint32Array.from(ids);
-  backend.begin({ sampling: samplingSettings(), promptTokens, endTokenIds: [], maxNewTokens: count });
+  await backend.begin({ sampling: samplingSettings(), promptTokens, endTokenIds: [], maxNewTokens: count });
   const last = promptTokens.subarray(-1);
   for (let start = 0; start < ids.length - 1; start += 64) {
     await backend.prefill(promptTokens.subarray(start, Math.min(start + 64, ids.length - 1)), start, false);

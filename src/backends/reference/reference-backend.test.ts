@@ -53,7 +53,7 @@ function beginOptions(changes: Partial<BeginOptions> = {}): BeginOptions {
 }
 
 async function steps(backend: Backend, options: BeginOptions): Promise<StepResult[]> {
-  backend.begin(options);
+  await backend.begin(options);
   const results = [await backend.prefill(options.promptTokens, 0, true)];
   while (!at(results, -1).done) results.push(await backend.step());
   return results;
@@ -247,7 +247,7 @@ describe("the contract", () => {
     const pending = backend.prefill(tokens, 0, false);
     expect(() => backend.begin(beginOptions())).toThrow("begin with 1 calls in flight");
     await pending;
-    backend.begin(beginOptions());
+    await backend.begin(beginOptions());
     await expect(backend.step()).rejects.toThrow(/before a prefill with sample/);
     expect((await steps(backend, beginOptions())).length).toBe(8);
   });

@@ -21,7 +21,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 const { code } = await run(process.execPath, [vitest, "run", "--project", "lavapipe", ...process.argv.slice(2)], {
   cwd: root,
-  // The Vulkan loader wants a folder of its own for sockets it will not use.
-  env: { XDG_RUNTIME_DIR: process.env.XDG_RUNTIME_DIR ?? mkdtempSync(join(tmpdir(), "wordloom-runtime-")) },
+  env: {
+    // The Vulkan loader wants a folder of its own for sockets it will not use.
+    XDG_RUNTIME_DIR: process.env.XDG_RUNTIME_DIR ?? mkdtempSync(join(tmpdir(), "wordloom-runtime-")),
+    // Kernels are compiled far longer than they run here: LLVM's optimizer takes most of the time.
+    GALLIVM_PERF: process.env.GALLIVM_PERF ?? "nopt",
+  },
 });
 process.exitCode = code ?? 1;

@@ -76,8 +76,8 @@ async function found(file) {
 /** The stream's bytes, not faster than this. */
 async function* slowed(bytes, bytesPerSecond) {
   for await (const chunk of bytes) {
-    yield chunk;
     await delay((1000 * chunk.length) / bytesPerSecond);
+    yield chunk;
   }
 }
 

@@ -20,6 +20,8 @@ test("loads the model that comes with it, writes a story from a beginning, and s
   const numbers = page.getByRole("region", { name: "Memory and speed" });
   await expect(numbers).toContainText(/KV cache\s*[\d.]+\s[KM]iB/);
   await expect(numbers).toContainText(/[\d.]+\stokens\/s/);
+  const isSoftware = await page.evaluate(async () => (await navigator.gpu.requestAdapter())?.info.isFallbackAdapter);
+  await expect(numbers).toContainText(isSoftware ? "Computed by the processor" : "Computed by the graphics card");
   await expect(
     loom(page)
       .getByText(/\d+ of 512 positions/)

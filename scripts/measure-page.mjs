@@ -91,11 +91,7 @@ try {
   const scripts = readdirSync(join(dist, "assets")).filter((file) => file.endsWith(".js"));
   const bytes = scripts.reduce((sum, file) => sum + gzippedBytes(readFileSync(join(dist, "assets", file))), 0);
   row("JavaScript of the page, gzip", `${(bytes / 1000).toFixed(1)} kB`, "the build's own limit");
-  console.log(`${adapter}, ${cpus().length} processors\n${rows.join("\n")}\n`);
-  console.log(
-    `The page's thread: ${thread.cpuMs.toFixed(0)} ms in ${thread.elapsedMs.toFixed(0)} ms, ${thread.tasks} tasks; by name`,
-  );
-  for (const [name, cpuMs] of thread.byName) console.log(`${cpuMs.toFixed(1).padStart(9)} ms  ${name}`);
+  console.log(`${adapter}, ${cpus().length} processors\n${rows.join("\n")}`);
 } finally {
   await browser.close();
   await server.close();

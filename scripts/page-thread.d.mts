@@ -4,7 +4,6 @@ export interface MainThreadTime {
   cpuMs: number;
   elapsedMs: number;
   tasks: number;
-  byName: [name: string, cpuMs: number][];
 }
 
 export declare function mainThreadTime(trace: { traceEvents: object[] }): MainThreadTime;

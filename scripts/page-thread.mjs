@@ -1,6 +1,7 @@
 // How much of a core the page's own thread uses while text is written, from Chromium's trace.
 
-const CATEGORIES = ["toplevel", "devtools.timeline", "blink.user_timing", "disabled-by-default-devtools.timeline"];
+/** No more than is needed: what DevTools records besides makes layout and paint half as slow again. */
+const CATEGORIES = ["toplevel", "blink.user_timing"];
 const BEGIN = "writing-begins";
 const END = "writing-ends";
 
@@ -20,7 +21,7 @@ function markRun({ begin, end }) {
  * in it.
  *
  * @param {{ traceEvents: object[] }} trace
- * @returns {{ cpuMs: number, elapsedMs: number, tasks: number, byName: [name: string, cpuMs: number][] }}
+ * @returns {{ cpuMs: number, elapsedMs: number, tasks: number }}
  */
 export function mainThreadTime({ traceEvents }) {
   const mark = (name) => {
@@ -37,15 +38,12 @@ export function mainThreadTime({ traceEvents }) {
   );
   if (thread?.args.name !== "CrRendererMain") throw new Error(`the marks are on ${thread?.args.name}`);
   // Each task once: what is nested in it is part of it.
-  const tasks = onThread.filter(({ name }) => name === "RunTask");
+  const tasks = onThread.filter(({ name }) => name === "ThreadControllerImpl::RunTask");
   if (tasks.length === 0) throw new Error("the trace has no tasks of the page's thread");
-  const byName = new Map();
-  for (const { name, tdur = 0 } of onThread) byName.set(name, (byName.get(name) ?? 0) + tdur / 1000);
   return {
     cpuMs: tasks.reduce((sum, { tdur = 0 }) => sum + tdur / 1000, 0),
     elapsedMs: (end.ts - begin.ts) / 1000,
     tasks: tasks.length,
-    byName: [...byName].sort((a, b) => b[1] - a[1]).slice(0, 12),
   };
 }
 

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatBytesOf, formatCount, formatDuration, formatTokensPerSecond, modelName } from "./format";
+import {
+  computedBy,
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatDuration,
+  formatRemaining,
+  formatTokensPerSecond,
+  modelName,
+} from "./format";
 
 /** The expectations are written with plain blanks; the functions give ones that do not break. */
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
@@ -38,6 +47,21 @@ test.each([
   [125_000, "2 min 5 s"],
   [3_725_000, "1 h 2 min"],
 ])("%f ms are written as %s", (elapsedMs, text) => expect(plain(formatDuration(elapsedMs))).toBe(text));
+
+test.each([
+  [300, "1 s"],
+  [4600, "5 s"],
+  [59_400, "59 s"],
+  [125_000, "2 min 5 s"],
+])("%f ms that remain are written as %s", (remainingMs, text) =>
+  expect(plain(formatRemaining(remainingMs))).toBe(text),
+);
+
+test("what computes is called by what it is", () => {
+  expect(computedBy({ backend: "webgpu", isFallbackAdapter: false })).toBe("the graphics card");
+  expect(computedBy({ backend: "webgpu", isFallbackAdapter: true })).toContain("the processor");
+  expect(computedBy({ backend: "reference", isFallbackAdapter: false })).toContain("the processor");
+});
 
 test("a speed has one decimal below a hundred and none above", () => {
   expect(plain(formatTokensPerSecond(41.23))).toBe("41.2 tokens/s");

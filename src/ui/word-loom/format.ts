@@ -39,6 +39,12 @@ export function formatDuration(elapsedMs: number): string {
   return `${Math.floor(whole / 3600)}${NBSP}h ${Math.floor((whole % 3600) / 60)}${NBSP}min`;
 }
 
+/** As `formatDuration`, but in whole seconds, at least one: an estimate has no decimals. */
+export function formatRemaining(remainingMs: number): string {
+  const seconds = Math.max(1, Math.round(remainingMs / 1000));
+  return seconds < 60 ? `${seconds}${NBSP}s` : formatDuration(remainingMs);
+}
+
 /** "4.2 of 10.4 MiB", or "4.2 MiB" where the total is unknown. */
 export function formatBytesOf(loadedBytes: number, totalBytes: number | undefined): string {
   if (totalBytes === undefined || totalBytes <= 0) return formatBytes(loadedBytes);

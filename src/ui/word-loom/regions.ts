@@ -9,6 +9,7 @@ import {
   formatBytesOf,
   formatCount,
   formatDuration,
+  formatRemaining,
   formatTokensPerSecond,
   modelName,
 } from "./format";
@@ -75,7 +76,7 @@ export function progressTemplate(
   const numbers = [
     formatBytesOf(progress.loadedBytes, total),
     bytesPerSecond === undefined ? "" : `${formatBytes(bytesPerSecond)}/s`,
-    remainingMs < 500 ? "" : `about ${formatDuration(remainingMs)} left`,
+    remainingMs < 500 ? "" : `about ${formatRemaining(remainingMs)} left`,
   ].filter((text) => text !== "");
   return html`
     <div part="progress">

@@ -50,16 +50,21 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
   let tile = workgroup.y * TILE_T;
   let first_row = (workgroup.x * WORKGROUP_SIZE + at.local) * 4u;
   if (step_is_over(tile) || first_row >= N) { return; }
-  let sums = product(tile, first_row, N - 1u);
 #if EPILOGUE == gated
-  let ups = product(tile, first_row + N, 2u * N - 1u);
+  // Gates, then ups: a loop, so that the product is compiled once.
+  var both: array<array<vec4f, TILE_T>, 2>;
+  for (var part = 0u; part < 2u; part++) {
+    both[part] = product(tile, first_row + part * N, (part + 1u) * N - 1u);
+  }
+#else
+  let sums = product(tile, first_row, N - 1u);
 #endif
   for (var i = 0u; i < TILE_T; i++) {
     if (step_is_over(tile + i)) { return; }
     for (var r = 0u; r < 4u; r++) {
       if (first_row + r < N) {
 #if EPILOGUE == gated
-        finish_gated(tile + i, first_row + r, sums[i][r], ups[i][r]);
+        finish_gated(tile + i, first_row + r, both[0][i][r], both[1][i][r]);
 #else
         finish(tile + i, first_row + r, sums[i][r]);
 #endif

@@ -34,7 +34,9 @@ fn rotated(base: u32, d: u32, position: u32) -> f32 {
 #endif
 }
 
+/// Elements d … d + 3. A loop, so that it is compiled once: drivers for CPUs take their time over each copy.
 fn rotated4(base: u32, d: u32, position: u32) -> vec4f {
-  return vec4f(rotated(base, d, position), rotated(base, d + 1u, position),
-    rotated(base, d + 2u, position), rotated(base, d + 3u, position));
+  var value: vec4f;
+  for (var i = 0u; i < 4u; i++) { value[i] = rotated(base, d + i, position); }
+  return value;
 }

@@ -78,6 +78,9 @@ export async function loadEngine(request: LoadRequest, context: LoadContext): Pr
   checkContextLength(request.contextLength, spec);
 
   phase("device");
+  // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.
+  const reading = readTokenizer(files, signal);
+  reading.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
   const { backend, reason } = await chooseBackend(
     spec,
     { ...request, device: context.device, tier: request.internal.tier },
@@ -85,7 +88,7 @@ export async function loadEngine(request: LoadRequest, context: LoadContext): Pr
   );
   try {
     phase("tokenizer", "tokenizer.json");
-    const tokenizer = await readTokenizer(files, signal);
+    const tokenizer = await reading;
     phase("weights");
     await loadWeights({
       files,

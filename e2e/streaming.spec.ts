@@ -100,6 +100,7 @@ for (const state of ["ready", "failed"])
   });
 
 test("the page's own thread uses at most 5 % of a core while text is written", async ({ page }) => {
+  test.setTimeout(120_000);
   await page.goto(`${STORY}&max-new-tokens=120`);
   await inState(page, "ready");
   let percent = Infinity;

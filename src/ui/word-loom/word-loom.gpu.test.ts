@@ -188,9 +188,13 @@ describe("the text", () => {
     await loom.load();
     generator().answer = { pieces: Array.from({ length: 200 }, () => " la"), pieceMs: 1 };
     const run = loom.generate("x");
-    await next("generated-token");
-    await new Promise(requestAnimationFrame);
-    const node = part(loom, "output")?.firstChild;
+    // Text is shown some ten times a second, so the first of it takes a moment.
+    const node = await vi.waitFor(() => {
+      const first = part(loom, "output")?.firstChild;
+      expect(first).toBeInstanceOf(Text);
+      return first;
+    });
+    expect(loom.state).toBe("generating");
     await run;
     expect(part(loom, "output")?.childNodes).toHaveLength(1);
     expect(part(loom, "output")?.firstChild).toBe(node);

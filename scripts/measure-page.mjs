@@ -16,6 +16,9 @@ const WAIT_MS = 180_000;
 const TOKENS = 200;
 /** Texts that a seed ends before they have enough tokens are not measured; one of these goes on. */
 const SEEDS = [3, 1, 2, 4, 5, 6];
+/** A new window prepares pages of the browser's own, seconds of one core; a user's window has long done that. */
+const SETTLE_MS = 5000;
+const OPENINGS = 5;
 const LIMITS = { firstTextSeconds: 5, tokensPerSecond: 30, pageThreadPercent: 5 };
 
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
@@ -32,7 +35,9 @@ function row(name, value, limit, holds) {
 
 async function newPage() {
   const context = await browser.newContext(); // nothing cached
-  return context.newPage();
+  const page = await context.newPage();
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  return page;
 }
 
 /** From asking for the page until text stands in it. */
@@ -42,7 +47,7 @@ async function firstText() {
   await page.goto(`${server.url}?prompt=Once%20upon%20a%20time&max-new-tokens=8&seed=1&run`);
   await page.waitForFunction(() => (document.querySelector("word-loom")?.text ?? "") !== "", undefined, {
     timeout: WAIT_MS,
-    polling: "raf",
+    polling: 50, // by frames it would have every frame drawn, which without a GPU takes half of the machine
   });
   const seconds = (performance.now() - start) / 1000;
   await page.context().close();
@@ -66,10 +71,12 @@ async function writing() {
 }
 
 try {
-  const seconds = await firstText();
+  const openings = [];
+  for (let i = 0; i < OPENINGS; i++) openings.push(await firstText());
+  const seconds = Math.max(...openings);
   row(
-    "first text after opening the page",
-    `${seconds.toFixed(2)} s`,
+    `first text, the slowest of ${OPENINGS} openings`,
+    `${seconds.toFixed(2)} s (${openings.map((each) => each.toFixed(2)).join(", ")})`,
     `at most ${LIMITS.firstTextSeconds} s`,
     seconds <= LIMITS.firstTextSeconds,
   );

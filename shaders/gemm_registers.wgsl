@@ -27,7 +27,7 @@ fn step_columns(row: u32, last_row: u32, step: u32) -> Columns {
   return scaled(weight_columns(at, step), weight_scale(at, step));
 }
 
-fn product(tile: u32, first_row: u32, last_row: u32) -> array<vec4f, TILE_T> {
+fn product(tile: u32, first_row: u32, last_row: u32, at: Invocation) -> array<vec4f, TILE_T> {
   var sums: array<vec4f, TILE_T>;
   let rows = min(TILE_T, chunk.rows - tile);
   for (var step = 0u; step < STEPS; step++) {
@@ -37,7 +37,7 @@ fn product(tile: u32, first_row: u32, last_row: u32) -> array<vec4f, TILE_T> {
     let d = step_columns(first_row + 3u, last_row, step);
     let one = vec4f(1.0);
     for (var i = 0u; i < rows; i++) {
-      let part = read_columns((tile + i) * (X_STRIDE / 4u) + step * STEP_VECS);
+      let part = read_columns((tile + i) * (X_STRIDE / 4u) + step * STEP_VECS, at);
       sums[i] += vec4f(
         dot(products(a, part), one), dot(products(b, part), one), dot(products(c, part), one), dot(products(d, part), one));
     }
@@ -49,15 +49,15 @@ fn product(tile: u32, first_row: u32, last_row: u32) -> array<vec4f, TILE_T> {
 fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
   let tile = workgroup.y * TILE_T;
   let first_row = (workgroup.x * WORKGROUP_SIZE + at.local) * 4u;
-  if (step_is_over(tile) || first_row >= N) { return; }
+  if (step_is_over(tile)) { return; } // rows beyond the last are the last again; they are not stored
 #if EPILOGUE == gated
   // Gates, then ups: a loop, so that the product is compiled once.
   var both: array<array<vec4f, TILE_T>, 2>;
   for (var part = 0u; part < 2u; part++) {
-    both[part] = product(tile, first_row + part * N, (part + 1u) * N - 1u);
+    both[part] = product(tile, first_row + part * N, (part + 1u) * N - 1u, at);
   }
 #else
-  let sums = product(tile, first_row, N - 1u);
+  let sums = product(tile, first_row, N - 1u, at);
 #endif
   for (var i = 0u; i < TILE_T; i++) {
     if (step_is_over(tile + i)) { return; }

@@ -83,7 +83,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgr
     squares = vec4f(0.0);
 #endif
     for (var step = lane(at); step < STEPS; step += lane_count(at)) {
-      let columns = read_columns(step * STEP_VECS);
+      let columns = read_columns(step * STEP_VECS, at);
       row0 += row_products(first, N - 1u, step, columns);
       row1 += row_products(first + 1u, N - 1u, step, columns);
       row2 += row_products(first + 2u, N - 1u, step, columns);
@@ -100,7 +100,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgr
     var up_sum = lanes_sum(row_sums(up0, up1, up2, up3), at);
 #endif
 #if NORM == rms
-    let total = lanes_sum(vec4f(dot(squares, vec4f(1.0)), 0.0, 0.0, 0.0), at).x;
+    let own = dot(squares, vec4f(1.0));
+#if QUADS
+    let total = quad_sum(own);
+#else
+    let total = lanes_sum(vec4f(own, 0.0, 0.0, 0.0), at).x;
+#endif
     let inverse = inverseSqrt(total / f32(K) + EPS);
     sum *= inverse;
 #if EPILOGUE == gated

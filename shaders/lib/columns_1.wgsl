@@ -9,7 +9,7 @@ struct Columns {
 }
 
 #if READS_X
-fn read_columns(first: u32) -> Columns {
+fn read_columns(first: u32, at: Invocation) -> Columns {
   return Columns(x_at(first));
 }
 #endif

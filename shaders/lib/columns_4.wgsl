@@ -1,7 +1,7 @@
 // lib/columns_4: the 16 columns that one weight step covers. A struct and not an array, since members named by
 // the program stay in registers, while compilers for CPUs put what is indexed into memory.
 //
-// Needs from the includer (with READS_X):  x_at(index) -> vec4f, the other factor
+// Needs from the includer (with READS_X):  x_at(index) -> vec4f, the other factor; with QUADS, called by whole quads
 
 const STEP_VECS = 4u;
 struct Columns {
@@ -12,9 +12,16 @@ struct Columns {
 }
 
 #if READS_X
-fn read_columns(first: u32) -> Columns {
+#if QUADS
+fn read_columns(first: u32, at: Invocation) -> Columns {
+  let own = x_at(first + quad_lane(at));
+  return Columns(quadBroadcast(own, 0u), quadBroadcast(own, 1u), quadBroadcast(own, 2u), quadBroadcast(own, 3u));
+}
+#else
+fn read_columns(first: u32, at: Invocation) -> Columns {
   return Columns(x_at(first), x_at(first + 1u), x_at(first + 2u), x_at(first + 3u));
 }
+#endif
 #endif
 /// Four partial sums of the products; their sum is the dot product.
 fn products(w: Columns, x: Columns) -> vec4f {

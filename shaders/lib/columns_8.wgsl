@@ -1,7 +1,7 @@
 // lib/columns_8: the 32 columns that one weight step covers. A struct and not an array, since members named by
 // the program stay in registers, while compilers for CPUs put what is indexed into memory.
 //
-// Needs from the includer (with READS_X):  x_at(index) -> vec4f, the other factor
+// Needs from the includer (with READS_X):  x_at(index) -> vec4f, the other factor; with QUADS, called by whole quads
 
 const STEP_VECS = 8u;
 struct Columns {
@@ -16,10 +16,20 @@ struct Columns {
 }
 
 #if READS_X
-fn read_columns(first: u32) -> Columns {
+#if QUADS
+fn read_columns(first: u32, at: Invocation) -> Columns {
+  let own = x_at(first + quad_lane(at));
+  let later = x_at(first + 4u + quad_lane(at));
+  return Columns(
+    quadBroadcast(own, 0u), quadBroadcast(own, 1u), quadBroadcast(own, 2u), quadBroadcast(own, 3u),
+    quadBroadcast(later, 0u), quadBroadcast(later, 1u), quadBroadcast(later, 2u), quadBroadcast(later, 3u));
+}
+#else
+fn read_columns(first: u32, at: Invocation) -> Columns {
   return Columns(x_at(first), x_at(first + 1u), x_at(first + 2u), x_at(first + 3u),
     x_at(first + 4u), x_at(first + 5u), x_at(first + 6u), x_at(first + 7u));
 }
+#endif
 #endif
 /// Four partial sums of the products; their sum is the dot product.
 fn products(w: Columns, x: Columns) -> vec4f {

@@ -8,6 +8,9 @@
 /// The workgroup's own id is not in here: as a member it would no longer count as uniform.
 struct Invocation {
   @builtin(local_invocation_index) local: u32,
+#if QUADS
+  @builtin(subgroup_invocation_id) subgroup_lane: u32,
+#endif
 }
 
 /// Blocks of rows are dealt out: first, first + stride, …
@@ -17,6 +20,16 @@ fn block_stride(at: Invocation) -> u32 { return WORKGROUP_SIZE; }
 fn lane(at: Invocation) -> u32 { return 0u; }
 fn lane_count(at: Invocation) -> u32 { return 1u; }
 fn lanes_sum(value: vec4f, at: Invocation) -> vec4f { return value; }
+
+// With QUADS the four invocations of a quad, always four in a row, read for each other: a driver for CPUs loads a
+// vector lane by lane even where all lanes want the same. They must all be there, in uniform control flow.
+#if QUADS
+fn quad_lane(at: Invocation) -> u32 { return at.subgroup_lane & 3u; }
+fn quad_sum(value: f32) -> f32 {
+  let pair = value + quadSwapX(value);
+  return pair + quadSwapY(pair);
+}
+#endif
 
 var<workgroup> group_partials: array<vec4f, WORKGROUP_SIZE>;
 

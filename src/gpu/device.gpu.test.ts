@@ -69,7 +69,8 @@ describe("openDevice", () => {
 describe("requireTier", () => {
   test("gives the tier that was named, if it runs here", async () => {
     const gpu = await opened();
-    for (const { reduction } of gpu.tiers) expect(requireTier(gpu, reduction)).toEqual(makeTier(reduction, false));
+    for (const { reduction } of gpu.tiers)
+      expect(requireTier(gpu, reduction)).toEqual(makeTier(reduction, false, true));
   });
 
   test("refuses a name that is none, and a tier that this device cannot run", async () => {

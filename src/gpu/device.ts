@@ -110,14 +110,19 @@ function usableTiers(device: GPUDevice, info: GPUAdapterInfo | undefined): reado
   const f16 = device.features.has("shader-f16");
   const language = (globalThis.navigator as Navigator | undefined)?.gpu?.wgslLanguageFeatures;
   // Without navigator.gpu (Dawn in Node) the language is this package's own, which has subgroup_id.
-  const subgroups = device.features.has("subgroups") && (language === undefined || language.has("subgroup_id"));
-  const tiers = [...(subgroups ? [makeTier("subgroups", f16)] : []), makeTier("workgroup", f16), makeTier("cpu", f16)];
+  const subgroups = device.features.has("subgroups");
+  const numbered = language === undefined || language.has("subgroup_id");
+  const tiers = [
+    ...(subgroups && numbered ? [makeTier("subgroups", f16, subgroups)] : []),
+    makeTier("workgroup", f16, subgroups),
+    makeTier("cpu", f16, subgroups),
+  ];
   return info?.isFallbackAdapter === true ? tiers.reverse() : tiers;
 }
 
 /** The tier that was asked for, if this device can run it. */
 export function requireTier(gpu: GpuDevice, name: string): Tier {
-  const tier = tierNamed(name);
+  const tier = tierNamed(name, gpu.device.features.has("subgroups"));
   if (tier === undefined) throw new WordloomError("option-invalid", `tier: "${name}" is not a tier`);
   const reductionRuns = gpu.tiers.some((each) => each.reduction === tier.reduction);
   if (!reductionRuns || (tier.f16 && !gpu.device.features.has("shader-f16"))) {

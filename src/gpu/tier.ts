@@ -1,5 +1,6 @@
 /**
- * A tier is how kernels reduce over invocations and read half floats, with its tile sizes. Nothing else varies.
+ * A tier is how kernels reduce over invocations and read activations and half floats, with its tile sizes. Nothing else
+ * varies.
  *
  *   subgroups   lanes of a subgroup share a row; needs the features `subgroups` and WGSL's `subgroup_id`
  *   workgroup   invocations of a workgroup share a row, through workgroup memory; runs everywhere
@@ -13,6 +14,8 @@ export interface Tier {
   readonly name: string;
   readonly reduction: Reduction;
   readonly f16: boolean;
+  /** cpu only: the invocations of a quad read activations for each other; needs the feature `subgroups`. */
+  readonly quads: boolean;
   /** Invocations of most kernels' workgroups. */
   readonly workgroupSize: number;
   /** gemv: rows of the matrix per workgroup. */
@@ -28,7 +31,7 @@ export interface Tier {
   readonly prefillRows: number;
 }
 
-const SIZES: Record<Reduction, Omit<Tier, "name" | "reduction" | "f16">> = {
+const SIZES: Record<Reduction, Omit<Tier, "name" | "reduction" | "f16" | "quads">> = {
   subgroups: {
     workgroupSize: 64,
     gemvRows: 8,
@@ -60,16 +63,18 @@ const SIZES: Record<Reduction, Omit<Tier, "name" | "reduction" | "f16">> = {
 
 export const REDUCTIONS = Object.keys(SIZES) as readonly Reduction[];
 
-export function makeTier(reduction: Reduction, f16: boolean): Tier {
-  return { name: f16 ? `${reduction}+f16` : reduction, reduction, f16, ...SIZES[reduction] };
+/** @param subgroups whether the device has that feature */
+export function makeTier(reduction: Reduction, f16: boolean, subgroups = false): Tier {
+  const quads = subgroups && reduction === "cpu";
+  return { name: f16 ? `${reduction}+f16` : reduction, reduction, f16, quads, ...SIZES[reduction] };
 }
 
 /** "subgroups+f16" → its tier; undefined for anything else. */
-export function tierNamed(name: string): Tier | undefined {
+export function tierNamed(name: string, subgroups = false): Tier | undefined {
   const [reduction, half, ...more] = name.split("+");
   const known = REDUCTIONS.find((each) => each === reduction);
   if (known === undefined || more.length > 0 || (half !== undefined && half !== "f16")) return undefined;
-  return makeTier(known, half === "f16");
+  return makeTier(known, half === "f16", subgroups);
 }
 
 /** The defines that choose a tier's includes. */

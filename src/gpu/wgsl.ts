@@ -81,7 +81,9 @@ export function assembleWgsl(
   const directives = [
     ...(defines.F16 === true ? ["enable f16;"] : []),
     // Rows are dealt out per subgroup, so branches are uniform in a subgroup; the analysis cannot see that everywhere.
-    ...(defines.REDUCE === "subgroups" ? ["enable subgroups;", "diagnostic(off, subgroup_uniformity);"] : []),
+    ...(defines.REDUCE === "subgroups" || defines.QUADS === true
+      ? ["enable subgroups;", "diagnostic(off, subgroup_uniformity);"]
+      : []),
   ];
   for (const text of directives) emit(text, entry, 0);
   for (const [name, value] of Object.entries(constants)) {

@@ -132,12 +132,26 @@ describe.each(TIERS.map((tier, index): [Reduction, number] => [tier, index]))(
   },
 );
 
+const QUADS = makeTier("cpu", false, true);
+/** Formats whose activations the four of a quad read for each other. */
+const inQuads = (cases: [string, Case][]) => cases.filter(([, { format }]) => format === "q8" || format === "q4");
+
+test.each([...inQuads(pairs(4)), ...inQuads(pairs(6))])(
+  "gemv whose quads read for each other equals the reference for %s",
+  async (_, options) => {
+    const { expected, scale, options: shared, y, norm } = product(options, 1);
+    gpu.run([await gemv(gpu.context(QUADS), { ...shared, y, norm, sequences: gpu.record() })]);
+    expectRows(await gpu.unpadded(y, 1, options.outputs), expected, options.outputs, F32_SUMS, scale);
+  },
+);
+
 describe.each([
   ["gemm_registers", "cpu", pairs(0)],
+  ["gemm_registers", QUADS, inQuads(pairs(3))],
   // One kernel for both GPU tiers, and slow to compile here: every third pair has each format and each epilogue.
   ["gemm", "workgroup", pairs(1).filter((_, i) => i % 3 === 0)],
   ["gemm", "subgroups", pairs(2).filter((_, i) => i === 11)],
-] as const)("%s on the tier %s equals the reference for", (_kernel, tier, cases) => {
+] as const)("%s on the tier %o equals the reference for", (_kernel, tier, cases) => {
   // Both sides of a tile of 16 rows and of one of 32.
   test.each(cases.map(([name, each]): [string, Case] => [name.replace(/, norm \w+/, ""), each]))(
     "%s, chunks of 1 to 33 rows",

@@ -1,5 +1,6 @@
 import type { Activation } from "../models/decoder-spec";
 import { gridOf, read, write, type Dispatch } from "../gpu/pipelines";
+import type { Tier } from "../gpu/tier";
 import { f32 } from "../gpu/wgsl";
 import { checkSize, makeDispatch, paddedWidth, type KernelContext, type MatrixPart, type NormInput } from "./kernel";
 
@@ -35,7 +36,7 @@ export function gemv(
   checkSize(`${label} x`, x, paddedWidth(matrix.columns) * 4);
   return makeDispatch(context, "gemv", {
     label,
-    defines: { ...productDefines(product), NORM: norm?.kind ?? "", READS_X: true },
+    defines: { ...productDefines(product, context.tier), NORM: norm?.kind ?? "", READS_X: true },
     constants: {
       ...productConstants(product),
       ROWS_PER_WORKGROUP: tier.gemvRows,
@@ -66,7 +67,7 @@ export function gemm(
   const tileRows = onCpu ? 4 * context.tier.workgroupSize : epilogue.kind === "gated" ? 32 : 64;
   return makeDispatch(context, onCpu ? "gemm_registers" : "gemm", {
     label,
-    defines: { ...productDefines(product), READS_X: onCpu },
+    defines: { ...productDefines(product, context.tier), READS_X: onCpu },
     constants: { ...productConstants(product), X_STRIDE: paddedWidth(matrix.columns) },
     workgroupSize: onCpu ? context.tier.workgroupSize : 128,
     bindings: { 0: read(chunk), ...matrixBindings(matrix), 3: read(x), 5: bias && read(bias), 6: write(y) },
@@ -79,8 +80,10 @@ const outputRows = ({ matrix, epilogue }: MatrixProduct) => (epilogue.kind === "
 
 const matrixBindings = ({ weights, scales }: MatrixPart) => ({ 1: read(weights), 2: scales && read(scales) });
 
-function productDefines({ matrix, bias, epilogue }: MatrixProduct): Record<string, string | boolean> {
+function productDefines({ matrix, bias, epilogue }: MatrixProduct, tier: Tier): Record<string, string | boolean> {
   return {
+    // A step of these formats has vectors of x for each of the four; of the others it has one.
+    QUADS: tier.quads && (matrix.format === "q8" || matrix.format === "q4"),
     WEIGHTS: matrix.format,
     BIAS: bias !== undefined,
     EPILOGUE: epilogue.kind,

@@ -133,7 +133,7 @@ describe("through a port", () => {
     expect(sent).toEqual([3, 1]);
   });
 
-  test("of chunks that come fast the first goes at once, and those of a frame's time go together", async () => {
+  test("of chunks that come fast the first goes at once, and those of two frames' time go together", async () => {
     const { engine, worker } = await connect(
       fakeEngine({
         generate: async (_, onChunk) => {

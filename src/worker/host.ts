@@ -78,10 +78,10 @@ export class Host {
   }
 }
 
-/** Between two messages with text: each costs the page's thread a task, and a frame shows them all at once. */
-const CHUNKS_INTERVAL_MS = 16;
+/** Between two messages with text: each costs the page's thread a task; two frames is sooner than anyone reads. */
+const CHUNKS_INTERVAL_MS = 33;
 
-/** The first chunk goes at once; those that follow it within a frame's time go together. */
+/** The first chunk goes at once; those that follow it within that time go together. */
 class ChunkBatch {
   readonly #send: (chunks: Chunk[]) => void;
   #chunks: Chunk[] = [];

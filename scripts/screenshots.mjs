@@ -20,7 +20,7 @@ const written = (page, length) =>
     timeout: WAIT_MS,
   });
 
-/** Each screen: its address, what is done before it opens, and when the picture is taken. */
+/** Each screen: its address, what is done before it opens, when the picture is taken, and the state that still holds then. */
 const SCREENS = {
   idle: { until: (page) => inState(page, "ready") },
   loading: {
@@ -33,7 +33,7 @@ const SCREENS = {
       await page.waitForTimeout(1500);
     },
   },
-  generating: { address: `${STORY}&max-new-tokens=160&run`, until: (page) => written(page, 320) },
+  generating: { address: `${STORY}&max-new-tokens=400&run`, until: (page) => written(page, 320), still: "generating" },
   stopped: {
     address: `${STORY}&max-new-tokens=60&run`,
     until: (page) => page.getByRole("button", { name: "Write on" }).waitFor({ timeout: WAIT_MS }),
@@ -71,7 +71,7 @@ try {
     [390, 844],
   ])
     for (const colorScheme of ["light", "dark"])
-      for (const [screen, { address = "", before, until }] of Object.entries(SCREENS)) {
+      for (const [screen, { address = "", before, until, still }] of Object.entries(SCREENS)) {
         const name = `${screen}-${colorScheme}-${width}`;
         if (names.length > 0 && !names.some((part) => name.includes(part))) continue;
         const page = await browser.newPage({ viewport: { width, height }, colorScheme });
@@ -82,6 +82,8 @@ try {
         await page.waitForTimeout(400); // numbers in the page follow within a quarter of a second
         const path = `${folder}/${name}.png`;
         await page.screenshot({ path });
+        const state = await page.locator("word-loom").getAttribute("state");
+        if (still !== undefined && state !== still) throw new Error(`${name} was taken when it was ${state} already`);
         const sizeBytes = statSync(path).size;
         if (sizeBytes > MAX_BYTES) throw new Error(`${path} has ${sizeBytes} bytes; the limit is ${MAX_BYTES}`);
         console.log(`${name}.png  ${(sizeBytes / 1000).toFixed(0)} kB`);

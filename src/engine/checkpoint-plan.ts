@@ -27,11 +27,20 @@ const FIRST_READ_BYTES = 64 * 1024;
 export interface TensorUse {
   name: string;
   transpose: boolean;
-  /** Its first row in the checkpoint's matrix (after transposing); for a vector its first element. */
-  first: number;
+  /** Which rows of the checkpoint's matrix (after transposing) are its own, ascending; of a vector, which elements. */
+  runs: readonly RowRun[];
   /** Its own. */
   rows: number;
   columns: number;
+  /** Added to each number of a vector; 0 for a matrix. */
+  offset: number;
+}
+
+/** `count` neighbouring rows: from row `from` of the checkpoint's matrix to row `to` of the decoder's. */
+export interface RowRun {
+  from: number;
+  to: number;
+  count: number;
 }
 
 /** A tensor of the checkpoint that is read once and serves all its uses. */
@@ -182,18 +191,32 @@ function asMatrix(source: SafetensorsTensor, binding: TensorBinding): { rows: nu
 
 /** Where in the checkpoint's tensor the decoder's tensor is, if its shape allows that. */
 function planUse(binding: TensorBinding, { source, rows, columns }: PlannedTensor): TensorUse {
-  const { name, transpose } = binding;
+  const { name, transpose, offset = 0 } = binding;
   const [ownRows, ownColumns] = binding.shape;
   const isVector = source.shape.length === 1;
   if (transpose && isVector) throw mismatch(source, binding);
-  const use = { name, transpose, first: binding.rows?.first ?? 0, rows: ownRows, columns: ownColumns };
   // Of a vector, elements are taken; of a matrix, rows.
   const own = isVector ? ownColumns : ownRows;
   const whole = binding.rows?.of ?? own;
-  if (use.first + own > whole) throw new WordloomError("internal", `${name} lies outside of ${source.name}`);
+  const runs = rowRuns(binding, own);
+  const last = runs.at(-1);
+  if (last === undefined || last.from + last.count > whole || last.to + last.count !== own) {
+    throw new WordloomError("internal", `${name} lies outside of ${source.name}`);
+  }
   const needed = isVector ? [1, whole] : transpose ? [ownColumns, whole] : [whole, ownColumns];
   if (rows !== needed[0] || columns !== needed[1] || (isVector && ownRows !== 1)) throw mismatch(source, binding);
-  return use;
+  if (offset !== 0 && !isVector) throw new WordloomError("internal", `${name} has an offset, and is no vector`);
+  return { name, transpose, runs, rows: ownRows, columns: ownColumns, offset };
+}
+
+function rowRuns({ rows }: TensorBinding, own: number): RowRun[] {
+  const first = rows?.first ?? 0;
+  const { size, stride } = rows?.blocks ?? { size: own, stride: own };
+  return Array.from({ length: Math.ceil(own / size) }, (_, block) => ({
+    from: first + block * stride,
+    to: block * size,
+    count: size,
+  }));
 }
 
 function mismatch(source: SafetensorsTensor, binding: TensorBinding): WordloomError {

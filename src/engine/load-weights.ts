@@ -136,16 +136,15 @@ class Loader {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     if (use.transpose) return this.#handTransposed(use, tensor, values, signal);
-    if (tensor.source.shape.length === 1) {
-      return this.#write(use.name, 0, values.subarray(use.first, use.first + use.columns), signal);
-    }
-    const from = Math.max(row, use.first);
-    const to = Math.min(row + rows, use.first + use.rows);
+    if (tensor.source.shape.length === 1) return this.#write(use.name, 0, vectorOf(use, values), signal);
     const step = rowsPerPiece(use.columns);
-    for (let at = from; at < to; at += step) {
-      const until = Math.min(to, at + step);
-      const part = values.subarray((at - row) * use.columns, (until - row) * use.columns);
-      await this.#write(use.name, at - use.first, part, signal);
+    for (const run of use.runs) {
+      const to = Math.min(row + rows, run.from + run.count);
+      for (let at = Math.max(row, run.from); at < to; at += step) {
+        const until = Math.min(to, at + step);
+        const part = values.subarray((at - row) * use.columns, (until - row) * use.columns);
+        await this.#write(use.name, at - run.from + run.to, part, signal);
+      }
     }
   }
 
@@ -157,16 +156,18 @@ class Loader {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const step = rowsPerPiece(use.columns);
-    for (let at = 0; at < use.rows; at += step) {
-      const rows = Math.min(step, use.rows - at);
-      if (this.#turned.length < rows * use.columns) this.#turned = new Float32Array(rows * use.columns);
-      const turned = this.#turned.subarray(0, rows * use.columns);
-      // Down the file's rows outside, so that it is read in order.
-      for (let column = 0; column < use.columns; column++) {
-        const from = column * tensor.columns + use.first + at;
-        for (let r = 0; r < rows; r++) turned[r * use.columns + column] = values[from + r] as number; // inside by the plan
+    for (const run of use.runs) {
+      for (let at = 0; at < run.count; at += step) {
+        const rows = Math.min(step, run.count - at);
+        if (this.#turned.length < rows * use.columns) this.#turned = new Float32Array(rows * use.columns);
+        const turned = this.#turned.subarray(0, rows * use.columns);
+        // Down the file's rows outside, so that it is read in order.
+        for (let column = 0; column < use.columns; column++) {
+          const from = column * tensor.columns + run.from + at;
+          for (let r = 0; r < rows; r++) turned[r * use.columns + column] = values[from + r] as number; // inside by the plan
+        }
+        await this.#write(use.name, run.to + at, turned, signal);
       }
-      await this.#write(use.name, at, turned, signal);
     }
   }
 
@@ -179,6 +180,16 @@ class Loader {
     await this.sink.drained();
     signal?.throwIfAborted();
   }
+}
+
+/** The elements of a checkpoint's vector that are the decoder's, in an array of their own only where they are changed. */
+function vectorOf({ runs, columns, offset }: TensorUse, values: Float32Array): Float32Array {
+  const [first] = runs;
+  if (runs.length === 1 && first !== undefined && offset === 0)
+    return values.subarray(first.from, first.from + columns);
+  const own = new Float32Array(columns);
+  for (const { from, to, count } of runs) own.set(values.subarray(from, from + count), to);
+  return offset === 0 ? own : own.map((value) => value + offset);
 }
 
 function rowsPerPiece(columns: number): number {

@@ -17,18 +17,42 @@ export interface DecoderSpec {
   learnedPositions: { length: number } | undefined;
   layers: readonly LayerSpec[];
   finalNorm: NormSpec;
-  head: { /** The head's matrix is the embedding's. */ tied: boolean; bias: boolean };
+  head: HeadSpec;
   /** Ids that end a text, from config.json; generation_config.json may replace them (see `endTokenIds` in registry). */
   endTokenIds: readonly number[];
   /** Where each of the decoder's own tensors comes from in the checkpoint. */
   tensors: readonly TensorBinding[];
 }
 
+export interface HeadSpec {
+  /** The head's matrix is the embedding's. */
+  tied: boolean;
+  bias: boolean;
+  /** Factor on the logits (Granite, Cohere); default 1. */
+  scale?: number;
+  /** logits = softcap · tanh(logits / softcap), after the factor (Gemma 2). */
+  softcap?: number;
+}
+
+/**
+ * sequential:  x += attention(norm(x));  x += mlp(norm(x))
+ * parallel:    x += attention(norm(x)) + mlp(norm(x)), both of the same x (GPT-NeoX, Phi)
+ */
 export interface LayerSpec {
-  attentionNorm: NormSpec;
+  /** Before the block; undefined where the model has only a norm after it (OLMo 2). */
+  attentionNorm: NormSpec | undefined;
   attention: AttentionSpec;
-  mlpNorm: NormSpec;
+  /** Of the block's result, before it is added (Gemma, OLMo 2); tensors attention_post_norm. */
+  attentionPostNorm?: NormSpec;
+  /** "attention_norm": the MLP reads the attention's norm (Phi). */
+  mlpNorm: NormSpec | "attention_norm" | undefined;
   mlp: MlpSpec;
+  /** Tensors mlp_post_norm. */
+  mlpPostNorm?: NormSpec;
+  /** Default sequential. */
+  residual?: "sequential" | "parallel";
+  /** Factor on what a block adds to the residual stream (Granite); default 1. */
+  residualScale?: number;
 }
 
 export interface NormSpec {
@@ -45,6 +69,15 @@ export interface AttentionSpec {
   /** Factor on q·k, usually 1/sqrt(headDim). */
   scale: number;
   rope: RopeSpec | undefined;
+  /**
+   * Norm of q and k before RoPE: over each head (tensors q_norm, k_norm [headDim]), or over all heads at once
+   * ([heads · headDim]).
+   */
+  queryKeyNorm?: NormSpec & { over: "head" | "all" };
+  /** A position attends to the last `window` positions, itself included; undefined: to all. */
+  window?: number;
+  /** scores = softcap · tanh(scores / softcap), after the scale and before the softmax (Gemma 2). */
+  softcap?: number;
   /** Biases on the q, k, v projections, and on the output projection. */
   qkvBias: boolean;
   outputBias: boolean;
@@ -55,6 +88,10 @@ export interface RopeSpec {
   inverseFrequencies: readonly number[];
   /** half-split: (i, i + rotaryWidth/2) rotate together (Hugging Face); interleaved: (2i, 2i + 1). */
   pairing: "half-split" | "interleaved";
+  /** What the frequencies are where the KV cache holds more than `beyond` positions (LongRoPE); see `frequenciesFor`. */
+  long?: { beyond: number; inverseFrequencies: readonly number[] };
+  /** Factor on cos and sin (YaRN's and LongRoPE's attention factor); default 1. */
+  magnitude?: number;
 }
 
 export type Activation = "silu" | "gelu" | "gelu_tanh";
@@ -72,8 +109,9 @@ export interface MlpSpec {
  * `layers.N.` stands before the names of a layer.
  *
  * token_embedding [V, D] · position_embedding [P, D] · final_norm.weight/.bias [D] · head.weight [V, D] · head.bias [V]
- * layers.N. attention_norm.weight/.bias · q|k|v.weight/.bias · output.weight/.bias
- *           mlp_norm.weight/.bias · gate|up|down.weight/.bias
+ * layers.N. attention_norm.weight/.bias · q|k|v.weight/.bias · q_norm|k_norm.weight/.bias · output.weight/.bias
+ *           attention_post_norm.weight/.bias · mlp_norm.weight/.bias · gate|up|down.weight/.bias
+ *           mlp_post_norm.weight/.bias
  */
 export type TensorName = string;
 
@@ -90,5 +128,12 @@ export interface TensorBinding {
    * First row of this tensor inside the checkpoint tensor (after transposing), for fused ones; and its whole row count.
    * For a vector, the elements count: [1, 64] with { first: 64, of: 192 } is elements 64 to 127 of a vector of 192.
    */
-  rows?: { first: number; of: number };
+  rows?: {
+    first: number;
+    of: number;
+    /** Rows come in blocks of `size`, one every `stride` rows (GPT-NeoX: q, k, v of each head in turn); default: all in one. */
+    blocks?: { size: number; stride: number };
+  };
+  /** Added to each number of a vector while it loads (Gemma's norms hold weight − 1); default 0. */
+  offset?: number;
 }

@@ -5,13 +5,16 @@
  *   per layer:  x += output(attention(q, k, v of norm(x)));   x += down(activation(gate, up of norm(x)))
  *   logits = head(norm(x))
  *
+ * A spec may leave a norm out, put one after a block, normalize q and k, scale what is added, or let both blocks read
+ * the same x (parallel).
+ *
  * Source: Vaswani et al. 2017, with the norm before each block (Xiong et al. 2020, "pre-LN").
  */
 import type { DecoderSpec, LayerSpec, NormSpec, TensorName } from "./decoder-spec";
 import type { DecoderProgram, Operation, ValueName } from "./operations";
 
 export function emit(spec: DecoderSpec): DecoderProgram {
-  const width = spec.hiddenSize;
+  const { hiddenSize: width, vocabSize, head } = spec;
   const embed: Operation = {
     op: "embed",
     table: "token_embedding",
@@ -20,49 +23,100 @@ export function emit(spec: DecoderSpec): DecoderProgram {
     to: "x",
     width,
   };
-  const head = linear("final_norm", "logits", "head", width, spec.vocabSize, spec.head.bias);
+  const { scale = 1, softcap } = head;
+  const adjusted = scale !== 1 || softcap !== undefined;
+  const product = linear("final_norm", adjusted ? "head_product" : "logits", "head", width, vocabSize, head.bias);
   return {
-    body: [embed, ...spec.layers.flatMap((layer, index) => emitLayer(layer, `layers.${index}.`, index, width))],
+    body: [embed, ...spec.layers.flatMap((layer, index) => emitLayer(layer, index, width))],
     head: [
       norm("x", "final_norm", "final_norm", spec.finalNorm, width),
-      spec.head.tied ? { ...head, weight: "token_embedding" } : head,
+      head.tied ? { ...product, weight: "token_embedding" } : product,
+      ...(adjusted
+        ? [{ op: "logits" as const, from: "head_product", to: "logits", width: vocabSize, scale, softcap }]
+        : []),
     ],
   };
 }
 
-function emitLayer(
-  { attentionNorm, attention, mlpNorm, mlp }: LayerSpec,
-  at: string,
+function emitLayer(layer: LayerSpec, index: number, width: number): Operation[] {
+  const at = `layers.${index}.`;
+  const scale = layer.residualScale ?? 1;
+  const attention = emitAttention(layer, index, width);
+  const mlp = emitMlp(layer, at, width);
+  const addAttention = emitAdd("output", attention.output, layer.attentionPostNorm, "attention_post_norm");
+  const addMlp = emitAdd("down", mlp.down, layer.mlpPostNorm, "mlp_post_norm");
+  // Parallel: both blocks read x before either is added to it.
+  return layer.residual === "parallel"
+    ? [...attention.operations, ...mlp.operations, ...addAttention, ...addMlp]
+    : [...attention.operations, ...addAttention, ...mlp.operations, ...addMlp];
+
+  function emitAdd(name: string, product: Operation, post: NormSpec | undefined, postName: string): Operation[] {
+    const add = (from: ValueName): Operation => ({ op: "add", from, to: "x", width, scale });
+    if (post === undefined) return [product, add(at + name)];
+    return [product, norm(at + name, at + postName, at + postName, post, width), add(at + postName)];
+  }
+}
+
+/** What comes before the block's last product, and that product, whose result is added to x. */
+function emitAttention(
+  { attentionNorm, attention: spec }: LayerSpec,
   layer: number,
   width: number,
-): Operation[] {
-  const queryWidth = attention.headCount * attention.headDim;
-  const keyValueWidth = attention.keyValueHeadCount * attention.headDim;
+): { operations: Operation[]; output: Operation } {
+  const at = `layers.${layer}.`;
+  const { headCount, keyValueHeadCount, headDim, queryKeyNorm } = spec;
+  const queryWidth = headCount * headDim;
+  const input = attentionNorm === undefined ? "x" : `${at}attention_norm`;
+  const project = (name: string, heads: number) =>
+    linear(input, at + name, at + name, width, heads * headDim, spec.qkvBias);
+  const normalize = (name: string, heads: number): Operation[] => {
+    if (queryKeyNorm === undefined) return [];
+    const { over, ...norms } = queryKeyNorm;
+    const [from, to] = [at + name, `${at}${name}_norm`];
+    if (over === "all") return [norm(from, to, to, norms, heads * headDim)];
+    return [{ op: "head_norm", from, to, spec: norms, ...tensors(to, norms.bias), headCount: heads, headDim }];
+  };
+  const [q, k] = queryKeyNorm === undefined ? [`${at}q`, `${at}k`] : [`${at}q_norm`, `${at}k_norm`];
+  return {
+    operations: [
+      ...(attentionNorm === undefined ? [] : [norm("x", input, input, attentionNorm, width)]),
+      project("q", headCount),
+      project("k", keyValueHeadCount),
+      project("v", keyValueHeadCount),
+      ...normalize("q", headCount),
+      ...normalize("k", keyValueHeadCount),
+      { op: "attention", layer, q, k, v: `${at}v`, to: `${at}attention`, spec },
+    ],
+    output: linear(`${at}attention`, `${at}output`, `${at}output`, queryWidth, width, spec.outputBias),
+  };
+}
+
+function emitMlp(
+  { attentionNorm, mlpNorm, mlp }: LayerSpec,
+  at: string,
+  width: number,
+): { operations: Operation[]; down: Operation } {
   const inner = mlp.intermediateSize;
   const gated = mlp.kind === "gated";
-  const gate = linear(`${at}mlp_norm`, `${at}gate`, `${at}gate`, width, inner, mlp.bias);
-  return [
-    norm("x", `${at}attention_norm`, `${at}attention_norm`, attentionNorm, width),
-    linear(`${at}attention_norm`, `${at}q`, `${at}q`, width, queryWidth, attention.qkvBias),
-    linear(`${at}attention_norm`, `${at}k`, `${at}k`, width, keyValueWidth, attention.qkvBias),
-    linear(`${at}attention_norm`, `${at}v`, `${at}v`, width, keyValueWidth, attention.qkvBias),
-    { op: "attention", layer, q: `${at}q`, k: `${at}k`, v: `${at}v`, to: `${at}attention`, spec: attention },
-    linear(`${at}attention`, `${at}output`, `${at}output`, queryWidth, width, attention.outputBias),
-    { op: "add", from: `${at}output`, to: "x", width },
-    norm("x", `${at}mlp_norm`, `${at}mlp_norm`, mlpNorm, width),
-    ...(gated ? [gate] : []),
-    linear(`${at}mlp_norm`, `${at}up`, `${at}up`, width, inner, mlp.bias),
-    {
-      op: "activation",
-      gate: gated ? `${at}gate` : `${at}up`,
-      up: gated ? `${at}up` : undefined,
-      to: `${at}activation`,
-      activation: mlp.activation,
-      width: inner,
-    },
-    linear(`${at}activation`, `${at}down`, `${at}down`, inner, width, mlp.bias),
-    { op: "add", from: `${at}down`, to: "x", width },
-  ];
+  const shared = mlpNorm === "attention_norm";
+  const spec = shared ? attentionNorm : mlpNorm;
+  const input = spec === undefined ? "x" : `${at}mlp_norm`;
+  return {
+    operations: [
+      ...(spec === undefined ? [] : [norm("x", input, shared ? `${at}attention_norm` : input, spec, width)]),
+      ...(gated ? [linear(input, `${at}gate`, `${at}gate`, width, inner, mlp.bias)] : []),
+      linear(input, `${at}up`, `${at}up`, width, inner, mlp.bias),
+      {
+        op: "activation",
+        gate: gated ? `${at}gate` : `${at}up`,
+        up: gated ? `${at}up` : undefined,
+        to: `${at}activation`,
+        activation: mlp.activation,
+        width: inner,
+      },
+    ],
+    down: linear(`${at}activation`, `${at}down`, `${at}down`, inner, width, mlp.bias),
+  };
 }
 
 /** @param tensor the tensors' common name, before ".weight" and ".bias" */
@@ -72,8 +126,7 @@ function norm(from: ValueName, to: ValueName, tensor: string, spec: NormSpec, wi
     from,
     to,
     spec,
-    weight: `${tensor}.weight`,
-    bias: spec.bias ? `${tensor}.bias` : undefined,
+    ...tensors(tensor, spec.bias),
     width,
   };
 }
@@ -90,14 +143,17 @@ function linear(
     op: "linear",
     from,
     to,
-    weight: `${tensor}.weight`,
-    bias: bias ? `${tensor}.bias` : undefined,
+    ...tensors(tensor, bias),
     inputs,
     outputs,
   };
 }
 
 type LinearOperation = Extract<Operation, { op: "linear" }>;
+
+function tensors(tensor: string, bias: boolean): { weight: TensorName; bias: TensorName | undefined } {
+  return { weight: `${tensor}.weight`, bias: bias ? `${tensor}.bias` : undefined };
+}
 
 /** Numbers a model learned; a tied head counts once. */
 export function countParameters(spec: DecoderSpec): number {

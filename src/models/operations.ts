@@ -34,7 +34,8 @@ export type Operation =
     }
   /**
    * Rotates q and k (spec.rope), appends k and v to layer `layer`'s KV cache at each token's position, and
-   * to[t] = softmax over positions ≤ position[t] of (q·k * scale) · v; q [T, H·d], k and v [T, KV·d], to [T, H·d]
+   * to[t] = softmax over positions ≤ position[t], and > position[t] − window, of cap(q·k * scale) · v;
+   * q [T, H·d], k and v [T, KV·d], to [T, H·d]
    */
   | { op: "attention"; layer: number; q: ValueName; k: ValueName; v: ValueName; to: ValueName; spec: AttentionSpec }
   /** to[t] = activation(gate[t]) * up[t];  without `up`: activation(gate[t]) */
@@ -46,8 +47,21 @@ export type Operation =
       activation: Activation;
       width: number;
     }
-  /** to[t] += from[t] */
-  | { op: "add"; from: ValueName; to: ValueName; width: number };
+  /** to[t] = norm of each head of from[t] on its own; weight [headDim] */
+  | {
+      op: "head_norm";
+      from: ValueName;
+      to: ValueName;
+      spec: NormSpec;
+      weight: TensorName;
+      bias: TensorName | undefined;
+      headCount: number;
+      headDim: number;
+    }
+  /** to[t] += scale · from[t] */
+  | { op: "add"; from: ValueName; to: ValueName; width: number; scale: number }
+  /** to[t] = softcap · tanh(scale · from[t] / softcap);  without `softcap`: scale · from[t] */
+  | { op: "logits"; from: ValueName; to: ValueName; width: number; scale: number; softcap: number | undefined };
 
 /** What a decoder does for each token, and then, for rows whose next token is wanted, to get logits. */
 export interface DecoderProgram {

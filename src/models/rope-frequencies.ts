@@ -39,19 +39,27 @@ export function inverseFrequencies(theta: number, rotaryWidth: number, scaling: 
   });
 }
 
+/** A rope's inverse frequencies in a KV cache that holds `contextLength` positions. */
+export function frequenciesFor({ inverseFrequencies, long }: RopeSpec, contextLength: number): readonly number[] {
+  return long !== undefined && contextLength > long.beyond ? long.inverseFrequencies : inverseFrequencies;
+}
+
 /**
- * Cosines and sines for positions 0 … positions − 1, each [positions, pairs], computed in float64 and rounded once.
+ * Cosines and sines for positions 0 … positions − 1 of a KV cache that holds these, each [positions, pairs], times the magnitude; computed in float64
+ * and rounded once.
  *
  * A table, because WGSL's cos and sin lose accuracy at large angles (1e-4 at 1e5 radians where it was measured).
  */
 export function ropeTable(rope: RopeSpec, positions: number): { cos: Float32Array; sin: Float32Array } {
-  const pairs = rope.inverseFrequencies.length;
+  const { magnitude = 1 } = rope;
+  const frequencies = frequenciesFor(rope, positions);
+  const pairs = frequencies.length;
   const cos = new Float32Array(positions * pairs);
   const sin = new Float32Array(positions * pairs);
   for (let position = 0; position < positions; position++) {
-    rope.inverseFrequencies.forEach((frequency, pair) => {
-      cos[position * pairs + pair] = Math.cos(position * frequency);
-      sin[position * pairs + pair] = Math.sin(position * frequency);
+    frequencies.forEach((frequency, pair) => {
+      cos[position * pairs + pair] = magnitude * Math.cos(position * frequency);
+      sin[position * pairs + pair] = magnitude * Math.sin(position * frequency);
     });
   }
   return { cos, sin };

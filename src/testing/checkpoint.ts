@@ -41,7 +41,7 @@ export function fillFromCheckpoint(
 
 /** @returns [rows, columns] of one decoder tensor */
 export function bindTensor(
-  { name, from, shape: [rows, columns], transpose, rows: part }: TensorBinding,
+  { name, from, shape: [rows, columns], transpose, rows: part, offset = 0 }: TensorBinding,
   checkpoint: ReadonlyMap<string, CheckpointTensor>,
 ): Float32Array {
   const source = from.map((candidate) => checkpoint.get(candidate)).find((tensor) => tensor !== undefined);
@@ -52,11 +52,16 @@ export function bindTensor(
   if (String(source.shape) !== String(expected)) {
     throw new Error(`${name}: the checkpoint has [${source.shape}], the config says [${expected}]`);
   }
-  const first = part?.first ?? 0;
-  if (isVector) return source.values.slice(first, first + columns);
-  if (!transpose) return source.values.slice(first * columns, (first + rows) * columns);
+  const { size, stride } = part?.blocks ?? { size: rows * columns, stride: 0 };
+  /** Of the decoder's row (a vector: element) in the checkpoint. */
+  const sourceRow = (row: number) => (part?.first ?? 0) + Math.floor(row / size) * stride + (row % size);
   return Float32Array.from({ length: rows * columns }, (_, index) => {
     const [row, column] = [Math.floor(index / columns), index % columns];
-    return source.values[column * wholeRows + first + row] as number; // inside, by the check above
+    const at = isVector
+      ? sourceRow(index)
+      : transpose
+        ? column * wholeRows + sourceRow(row)
+        : sourceRow(row) * columns + column;
+    return (source.values[at] as number) + offset; // inside, by the check above
   });
 }

@@ -48,6 +48,6 @@ test("q, k and v are one matrix, in this order, with their biases one after the 
 });
 
 test("an order that no kernel serves is refused, not computed otherwise", () => {
-  const lonely: Operation = { op: "add", from: "a", to: "x", width: 4 };
+  const lonely: Operation = { op: "add", from: "a", to: "x", width: 4, scale: 1 };
   expect(() => fuse([lonely])).toThrow(WordloomError);
 });

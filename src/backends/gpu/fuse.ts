@@ -63,6 +63,9 @@ export function fuse(operations: readonly Operation[]): FusedOperation[] {
     }
     if (operation.op === "attention") {
       const { layer, q, to, spec } = operation;
+      if (spec.window !== undefined || spec.softcap !== undefined) {
+        throw new WordloomError("internal", "no kernel for attention with a window or a softcap");
+      }
       fused.push({ kind: "attention", layer, qkv: q, to, spec });
       continue;
     }
@@ -119,7 +122,7 @@ function matmul(
       };
     }
   }
-  if (following?.op === "add" && linears.length === 1 && following.from === first.to) {
+  if (following?.op === "add" && following.scale === 1 && linears.length === 1 && following.from === first.to) {
     take();
     return { ...product, matrix: plain, epilogue: { kind: "residual" }, to: following.to, outputs };
   }

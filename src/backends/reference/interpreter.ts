@@ -2,7 +2,8 @@
 import { WordloomError } from "../../errors";
 import type { AttentionSpec, DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { Operation, ValueName } from "../../models/operations";
-import { activation, add, attention, embed, layerNorm, linear, rmsNorm, rope } from "./operations";
+import { frequenciesFor } from "../../models/rope-frequencies";
+import { activation, add, attention, embed, layerNorm, linear, logits, rmsNorm, rope } from "./operations";
 
 /** Keys (rotated) and values of one layer, each [contextLength, keyValueHeadCount · headDim]. */
 interface LayerCache {
@@ -20,7 +21,7 @@ export class Interpreter {
    */
   constructor(
     spec: DecoderSpec,
-    contextLength: number,
+    private readonly contextLength: number,
     private readonly weight: (name: TensorName) => Float32Array,
     private readonly roundRow: ((values: Float32Array) => Float32Array) | undefined,
   ) {
@@ -65,6 +66,8 @@ export class Interpreter {
             width,
           });
         }
+        // A head's values are a row of their own to rmsNorm and layerNorm: their width is the weight's.
+        case "head_norm":
         case "norm": {
           const weight = this.weight(operation.weight);
           return operation.spec.kind === "rms"
@@ -84,7 +87,9 @@ export class Interpreter {
           return activation(value(operation.gate), up, operation.activation);
         }
         case "add":
-          return add(value(operation.to), value(operation.from));
+          return add(value(operation.to), value(operation.from), operation.scale);
+        case "logits":
+          return logits(value(operation.from), operation.scale, operation.softcap);
       }
     };
     for (const operation of operations) values.set(operation.to, compute(operation));
@@ -99,13 +104,16 @@ export class Interpreter {
   ): Float64Array {
     const cache = this.caches[layer];
     if (cache === undefined) throw new WordloomError("internal", `there is no layer ${layer}`);
-    const { headCount, keyValueHeadCount, headDim, scale } = spec;
-    const turn = (x: Float64Array, heads: number): Float64Array =>
-      spec.rope === undefined ? x : rope(x, spec.rope, { headCount: heads, headDim, start });
+    const { headCount, keyValueHeadCount, headDim, scale, window, softcap } = spec;
+    const turn = (x: Float64Array, heads: number): Float64Array => {
+      if (spec.rope === undefined) return x;
+      const inverseFrequencies = frequenciesFor(spec.rope, this.contextLength);
+      return rope(x, { ...spec.rope, inverseFrequencies }, { headCount: heads, headDim, start });
+    };
     const width = keyValueHeadCount * headDim;
     this.store(cache.keys, turn(k, keyValueHeadCount), start * width, width);
     this.store(cache.values, v, start * width, width);
-    const shape = { headCount, keyValueHeadCount, headDim, scale, start };
+    const shape = { headCount, keyValueHeadCount, headDim, scale, window, softcap, start };
     return attention(turn(q, headCount), cache.keys, cache.values, shape);
   }
 

@@ -94,9 +94,9 @@ test("linear multiplies by rows of the weight, and adds the bias", () => {
   expect([...y]).toEqual([8, 18, 14, 33]);
 });
 
-test("add leaves its inputs alone", () => {
+test("add scales what it adds, and leaves its inputs alone", () => {
   const x = Float64Array.of(1, 2);
-  expect([...add(x, Float64Array.of(3, 4))]).toEqual([4, 6]);
+  expect([...add(x, Float64Array.of(3, 4), 0.5)]).toEqual([2.5, 4]);
   expect([...x]).toEqual([1, 2]);
 });
 

@@ -109,6 +109,7 @@ export function linear(x: Values, weight: Values, bias: Values | undefined, inpu
  * Turns each pair (a, b) of each head by the angle φ = position · inverseFrequencies[pair]:
  *   a' = a cos φ − b sin φ;   b' = b cos φ + a sin φ
  * Pairs are (i, i + pairs) in half-split, (2i, 2i + 1) in interleaved; elements from 2 · pairs on stay as they are.
+ * With a magnitude, cos φ and sin φ are multiplied by it.
  *
  * Source: Su et al. 2021, "RoFormer", eq. 34.
  *
@@ -117,14 +118,14 @@ export function linear(x: Values, weight: Values, bias: Values | undefined, inpu
  * @returns [T, heads, headDim]
  */
 export function rope(x: Values, spec: RopeSpec, { headCount, headDim, start }: RopeShape): Float64Array {
-  const { inverseFrequencies, pairing } = spec;
+  const { inverseFrequencies, pairing, magnitude = 1 } = spec;
   const pairs = inverseFrequencies.length;
   const y = Float64Array.from(x);
   const rows = x.length / (headCount * headDim);
   for (let row = 0; row < rows; row++) {
     inverseFrequencies.forEach((frequency, pair) => {
       const angle = (start + row) * frequency;
-      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+      const [cos, sin] = [magnitude * Math.cos(angle), magnitude * Math.sin(angle)];
       for (let head = 0; head < headCount; head++) {
         const first = (row * headCount + head) * headDim;
         const a = first + (pairing === "half-split" ? pair : 2 * pair);
@@ -145,10 +146,12 @@ export interface RopeShape {
 
 /**
  * Causal attention of T rows over what the cache holds, keys and values of these rows included:
- *   y[t, h] = Σ_p a[p] · values[p, g],   a = softmax over p ≤ start + t of (q[t, h] · keys[p, g] · scale)
- * where head h uses key/value head g = floor(h / (headCount / keyValueHeadCount)).
+ *   y[t, h] = Σ_p a[p] · values[p, g],   a = softmax over p ≤ start + t of cap(q[t, h] · keys[p, g] · scale)
+ * where head h uses key/value head g = floor(h / (headCount / keyValueHeadCount)), and cap(s) = softcap · tanh(s / softcap),
+ * or s without a softcap. With a window, only the last `window` of those positions count, the row's own included.
  *
- * Source: Vaswani et al. 2017, eq. 1; Ainslie et al. 2023, "GQA".
+ * Source: Vaswani et al. 2017, eq. 1; Ainslie et al. 2023, "GQA"; window: Beltagy et al. 2020, "Longformer";
+ * softcap: Gemma Team 2024, "Gemma 2".
  *
  * @param q [T, headCount, headDim], rotated
  * @param keys [positions ≥ start + T, keyValueHeadCount, headDim], rotated; later positions are not read
@@ -157,7 +160,7 @@ export interface RopeShape {
  * @returns [T, headCount, headDim]
  */
 export function attention(q: Values, keys: Values, values: Values, shape: AttentionShape): Float64Array {
-  const { headCount, keyValueHeadCount, headDim, scale, start } = shape;
+  const { headCount, keyValueHeadCount, headDim, scale, window = Infinity, softcap, start } = shape;
   const rows = q.length / (headCount * headDim);
   const stride = keyValueHeadCount * headDim;
   const headsPerGroup = headCount / keyValueHeadCount;
@@ -165,18 +168,19 @@ export function attention(q: Values, keys: Values, values: Values, shape: Attent
   const scores = new Float64Array(start + rows);
   for (let row = 0; row < rows; row++) {
     const length = start + row + 1;
+    const oldest = Math.max(0, length - window);
     for (let head = 0; head < headCount; head++) {
       const first = (row * headCount + head) * headDim;
       const group = Math.floor(head / headsPerGroup) * headDim;
-      for (let p = 0; p < length; p++) {
+      for (let p = oldest; p < length; p++) {
         let dot = 0;
         for (let i = 0; i < headDim; i++) dot += at(q, first + i) * at(keys, p * stride + group + i);
-        scores[p] = dot * scale;
+        scores[p] = capped(dot * scale, softcap);
       }
-      const weights = softmax(scores.subarray(0, length));
-      for (let p = 0; p < length; p++) {
+      const weights = softmax(scores.subarray(oldest, length));
+      for (let p = oldest; p < length; p++) {
         for (let i = 0; i < headDim; i++) {
-          y[first + i] = at(y, first + i) + at(weights, p) * at(values, p * stride + group + i);
+          y[first + i] = at(y, first + i) + at(weights, p - oldest) * at(values, p * stride + group + i);
         }
       }
     }
@@ -189,7 +193,13 @@ export interface AttentionShape {
   keyValueHeadCount: number;
   headDim: number;
   scale: number;
+  window?: number | undefined;
+  softcap?: number | undefined;
   start: number;
+}
+
+function capped(x: number, softcap: number | undefined): number {
+  return softcap === undefined ? x : softcap * Math.tanh(x / softcap);
 }
 
 /** exp(x[i] − max) / Σ exp(x[j] − max); [n] to [n] */
@@ -218,11 +228,16 @@ export function activation(gate: Values, up: Values | undefined, kind: Activatio
   return y;
 }
 
-/** y[i] = x[i] + from[i] */
-export function add(x: Values, from: Values): Float64Array {
+/** y[i] = x[i] + scale · from[i] */
+export function add(x: Values, from: Values, scale = 1): Float64Array {
   const y = new Float64Array(x.length);
-  for (let i = 0; i < x.length; i++) y[i] = at(x, i) + at(from, i);
+  for (let i = 0; i < x.length; i++) y[i] = at(x, i) + scale * at(from, i);
   return y;
+}
+
+/** y[i] = softcap · tanh(scale · x[i] / softcap); without `softcap`, y[i] = scale · x[i] */
+export function logits(x: Values, scale: number, softcap: number | undefined): Float64Array {
+  return Float64Array.from(x, (value) => capped(scale * value, softcap));
 }
 
 /** x / (1 + e^(−x)). Source: Elfwing et al. 2017. */

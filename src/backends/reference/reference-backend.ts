@@ -233,6 +233,7 @@ class ReferenceBackend implements Backend {
 function activationBytes({ body, head }: DecoderProgram): number {
   const widthOf = (operation: Operation): number => {
     if (operation.op === "linear") return operation.outputs;
+    if (operation.op === "head_norm") return operation.headCount * operation.headDim;
     return operation.op === "attention" ? operation.spec.headCount * operation.spec.headDim : operation.width;
   };
   const width = [...body, ...head].reduce((sum, operation) => sum + widthOf(operation), 0);

@@ -1,9 +1,10 @@
 /** The public names of Wordloom, and nothing else. */
 export { TextGenerator } from "./api/text-generator";
 export type { GenerationRun } from "./api/generation-run";
-export type { LoadOptions } from "./api/options";
+export type { LoadOptions, PlanOptions } from "./api/options";
 export type { AnswerToken, Chunk } from "./engine/answer-stream";
 export type { EngineInfo, GenerationEnd, Score, ScoredToken } from "./engine/engine";
+export type { ModelPlan } from "./engine/plan-model";
 export type { LoadPhase, LoadProgress, ModelSource } from "./engine/load-model";
 export type { ModelInput } from "./api/model-input";
 export type { GenerateOptions } from "./api/generate-options";

@@ -35,8 +35,8 @@ export interface LoadOptions {
   /** Which of several GPUs to ask the browser for, which may ignore it. Without meaning where `device` is given. */
   powerPreference?: GPUPowerPreference;
   /**
-   * Bytes, 1 or more, that weight matrices and KV cache may take together on the GPU; more is refused with out-of-memory.
-   * Activations and vectors are not counted. Default: not limited, since WebGPU does not tell how much there is.
+   * Bytes, 1 or more, that the model may take on the GPU: weights, KV cache and activations; more is refused with
+   * out-of-memory. Default: not limited, since WebGPU does not tell how much there is.
    */
   memoryBudgetBytes?: number;
   /** Default true: a dedicated worker; where none can start, the caller's thread, and `info.workerReason` says why. */
@@ -52,6 +52,34 @@ export interface LoadOptions {
   /** For tests and measurements, not part of the contract: how the loop runs, and which kernels. */
   internal?: InternalOptions;
 }
+
+/** Options of `TextGenerator.plan`: those of `load` that change what is taken, and how its files are reached. */
+export type PlanOptions = Pick<
+  LoadOptions,
+  | "dtype"
+  | "kvDtype"
+  | "contextLength"
+  | "device"
+  | "powerPreference"
+  | "memoryBudgetBytes"
+  | "fetch"
+  | "headers"
+  | "signal"
+  | "internal"
+>;
+
+const KNOWN_PLAN: Record<keyof PlanOptions, true> = {
+  dtype: true,
+  kvDtype: true,
+  contextLength: true,
+  device: true,
+  powerPreference: true,
+  memoryBudgetBytes: true,
+  fetch: true,
+  headers: true,
+  signal: true,
+  internal: true,
+};
 
 const KNOWN: Record<keyof LoadOptions, true> = {
   dtype: true,
@@ -116,6 +144,12 @@ export function resolveLoadOptions(
       signal: signal ?? new AbortController().signal,
     },
   };
+}
+
+/** As `resolveLoadOptions`, for fewer options. */
+export function resolvePlanOptions(source: ModelSource, options: PlanOptions, baseUrl: string | undefined) {
+  refuseUnknown(options, KNOWN_PLAN, "plan");
+  return resolveLoadOptions(source, options, baseUrl);
 }
 
 /** Where relative sources start: the page's base URL (a worker's own address in a worker); undefined in Node. */

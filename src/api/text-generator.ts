@@ -1,12 +1,13 @@
 import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
+import type { ModelPlan } from "../engine/plan-model";
 import { WordloomError } from "../errors";
 import { connectEngine } from "../worker/client";
 import { resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
 import { checkIds, tagInput, type ModelInput } from "./model-input";
 import { flag, given, invalid, refuseUnknown } from "./option-checks";
-import { currentBaseUrl, resolveLoadOptions, type LoadOptions } from "./options";
+import { currentBaseUrl, resolveLoadOptions, resolvePlanOptions, type LoadOptions, type PlanOptions } from "./options";
 
 /**
  * A loaded model that writes text. One model, one KV cache: answers and scores that overlap wait their turn.
@@ -37,6 +38,19 @@ export class TextGenerator {
     const { request, connect } = resolveLoadOptions(source, options, currentBaseUrl());
     connect.signal.throwIfAborted();
     return new TextGenerator(await connectEngine(request, connect));
+  }
+
+  /**
+   * What `load` with the same options would take: a few kB are read (config and the headers of the weights), nothing is
+   * loaded. The bytes are those that `info.bytes` tells after loading. On WebGPU, on the caller's thread.
+   *
+   * @throws WordloomError as `load`, but for device-limit and out-of-memory: those are the verdict "exceeds"
+   */
+  static async plan(source: ModelSource, options: PlanOptions = {}): Promise<ModelPlan> {
+    const { request, connect } = resolvePlanOptions(source, options, currentBaseUrl());
+    connect.signal.throwIfAborted();
+    const { planModel } = await import("../engine/plan-model");
+    return planModel(request, connect);
   }
 
   /** What was loaded, how it is held, where it runs, and why; does not change once loaded. Sizes are in bytes. */

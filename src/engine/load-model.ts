@@ -123,7 +123,7 @@ export async function loadEngine(request: LoadRequest, context: LoadContext): Pr
   }
 }
 
-async function readConfig(files: ModelFiles, signal: AbortSignal) {
+export async function readConfig(files: ModelFiles, signal: AbortSignal) {
   const config = await readJson(files, "config.json", { signal });
   if (config === undefined) {
     throw new WordloomError("model-not-found", `there is no config.json in ${files.description}`);

@@ -6,6 +6,7 @@
  */
 import { WordloomError } from "../../errors";
 import { BufferArena } from "../../gpu/buffers";
+import { countingDevice } from "../../gpu/counting-device";
 import { openDevice, requireTier, type GpuDevice } from "../../gpu/device";
 import { pipelinesOf, replay, type Dispatch } from "../../gpu/pipelines";
 import { ReadbackRing } from "../../gpu/readback-ring";
@@ -53,7 +54,7 @@ export async function createGpuBackend(options: GpuBackendOptions): Promise<Back
   const gpu = await openDevice(options);
   try {
     const tier = options.tier === undefined ? await chooseTier(gpu) : requireTier(gpu, options.tier);
-    const backend = new GpuBackend(gpu, tier, options);
+    const backend = new GpuBackend(gpu, tier, await reserving(gpu, tier, options));
     // What does not fit this device is known now, before a weight is fetched; compiling goes on meanwhile.
     await backend.allocated();
     return backend;
@@ -61,6 +62,26 @@ export async function createGpuBackend(options: GpuBackendOptions): Promise<Back
     gpu.close();
     throw error;
   }
+}
+
+/** The facts of a backend made on a device that only counts (gpu/counting-device.ts). */
+export async function measureGpuBackend(gpu: GpuDevice, tier: Tier, options: GpuBackendOptions): Promise<BackendFacts> {
+  const backend = new GpuBackend(gpu, tier, await reserving(gpu, tier, options));
+  try {
+    await backend.allocated();
+    return backend.facts;
+  } finally {
+    await backend.dispose();
+  }
+}
+
+/** A budget is for everything: what is neither matrices nor KV cache is counted first, with the most positions. */
+async function reserving(gpu: GpuDevice, tier: Tier, options: GpuBackendOptions): Promise<GpuBackendOptions> {
+  if (options.memoryBudgetBytes === undefined) return options;
+  const counting = countingDevice(gpu, { maxBufferSize: Infinity, maxBindingBytes: gpu.maxBindingBytes });
+  const backend = new GpuBackend(counting, tier, { ...options, memoryBudgetBytes: undefined });
+  await backend.dispose();
+  return { ...options, reservedBytes: backend.reservedBytes };
 }
 
 /** Recorded lists of one step. */
@@ -82,6 +103,8 @@ class GpuBackend implements Backend {
   readonly #device: GPUDevice;
   readonly #tier: Tier;
   readonly #plan: Plan;
+  /** Bytes of everything that is neither a matrix nor KV cache. */
+  readonly reservedBytes: number;
   readonly #arenas: { weights: BufferArena; cache: BufferArena; work: BufferArena };
   readonly #vocabSize: number;
   readonly #sequences: GPUBuffer;
@@ -195,6 +218,8 @@ class GpuBackend implements Backend {
       recorder.decode([head]),
       this.#sampler("plain"),
     ]).then(([decodeBody, prefillBody, headList]) => ({ decodeBody, prefillBody, head: headList }));
+    const { weights: held, work: scratch } = arenas;
+    this.reservedBytes = held.sizeBytes - weightBytes(matrices, this.#plan.dtype) + scratch.sizeBytes;
     this.#recording.catch((error: unknown) => this.#end(WordloomError.from(error, "kernel-failed")));
   }
 

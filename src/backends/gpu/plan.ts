@@ -10,8 +10,10 @@ export interface PlanRequest {
   kvDtype: KvDtype | "auto";
   /** Positions; undefined: the model's, cut to what fits. */
   contextLength: number | undefined;
-  /** Bytes for weights and KV cache together; undefined: not known (WebGPU does not tell). */
+  /** Bytes for everything; undefined: not known (WebGPU does not tell). */
   memoryBudgetBytes: number | undefined;
+  /** What the budget must leave for activations, tables and vectors; default 0. */
+  reservedBytes?: number;
 }
 
 export interface Plan {
@@ -37,7 +39,11 @@ export function makePlan(
   weightBytes: (dtype: WeightDtype) => number,
   maxBindingBytes: number,
 ): Plan {
-  const budget = request.memoryBudgetBytes;
+  const { memoryBudgetBytes, reservedBytes = 0 } = request;
+  /** For matrices and KV cache. */
+  const budget = memoryBudgetBytes === undefined ? undefined : memoryBudgetBytes - reservedBytes;
+  const inBudget = () =>
+    `the budget is ${mib(memoryBudgetBytes ?? 0)} MiB; activations and vectors need ${mib(reservedBytes)} MiB of it`;
   const reasons: string[] = [];
 
   let { dtype } = request;
@@ -56,7 +62,7 @@ export function makePlan(
   if (budget !== undefined && weights > budget) {
     throw new WordloomError(
       "out-of-memory",
-      `the weights take ${mib(weights)} MiB as ${dtype}; the budget is ${mib(budget)} MiB`,
+      `the weights take ${mib(weights)} MiB as ${dtype}; ${inBudget()}`,
     );
   }
 
@@ -90,7 +96,7 @@ export function makePlan(
     if (budget !== undefined && asked > affordable) {
       throw new WordloomError(
         "out-of-memory",
-        `contextLength: ${asked} positions take ${mib(asked * perPosition)} MiB; ${mib(budget - weights)} MiB are left`,
+        `contextLength: ${asked} positions take ${mib(asked * perPosition)} MiB; ${mib(budget - weights)} MiB are left: ${inBudget()}`,
       );
     }
     reasons.push(`${asked} positions: asked for`);

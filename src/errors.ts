@@ -28,6 +28,11 @@ const REMEDIES = {
   "source-unsupported": "Pass a URL or path of a model folder, File objects, or a directory handle.",
   "network-failed":
     "Check the connection and the address, and that the server allows this page (CORS); then load again.",
+  "cors-refused":
+    "The server is there, but does not let pages of other sites read it: it has to send Access-Control-Allow-Origin; or put the model on the page's own server.",
+  "rate-limited": "The server wants fewer requests: wait a while, then load again; a token may raise the limit.",
+  "server-failed": "The fault is the server's: load again later, or take the model from another server.",
+  "storage-failed": "Close other tabs of this site, then try again; or delete the site's data in the browser's settings.",
   "access-denied": "Pass headers with a token that may read this model.",
   "worker-failed": "Load again; with worker: false the engine runs on the page's own thread.",
   disposed: "Load the model again: this generator was disposed of.",

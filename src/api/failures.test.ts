@@ -376,9 +376,9 @@ describe("a server", () => {
       "is broken",
       [new Map(), { status: 503, body: null }],
       {
-        code: "network-failed",
+        code: "server-failed",
         says: ["https://models.example/tiny/config.json", "503"],
-        remedy: CHECK_CONNECTION,
+        remedy: "The fault is the server's: load again later, or take the model from another server.",
       },
     ],
   ])("%s", (_, server, expected) => expectFailure(fromServer(...server), expected));

@@ -2,8 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { readBytes, readJson } from "../formats/read-json";
+import { seededRandom } from "../testing/random";
+import { RETRY_POLICY } from "./retries";
 import { openUrlFolder, type UrlFolderOptions } from "./url-folder";
 
+const PATH = "/models/tiny/model.safetensors";
 const FILE = Uint8Array.from({ length: 100_000 }, (_, i) => (i * 31 + (i >> 8)) & 255);
 
 /** toEqual takes seconds for arrays of this size. */
@@ -30,7 +33,8 @@ async function folder(answer: Answer, options: UrlFolderOptions = {}) {
   });
   await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo; // listening on TCP
-  return { files: openUrlFolder(new URL(`http://127.0.0.1:${port}/models/tiny`), options), log };
+  const retries = { ...RETRY_POLICY, delayMs: 1 };
+  return { files: openUrlFolder(new URL(`http://127.0.0.1:${port}/models/tiny`), { retries, ...options }), log };
 }
 
 const withRange: Answer = (_, response, range) => {
@@ -49,7 +53,7 @@ async function read(answer: Answer, start?: number, end?: number) {
   const file = await files.find("model.safetensors");
   if (file === undefined) throw new Error("not found");
   const range = { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) };
-  return { bytes: await readBytes(file, { ...range, maxBytes: 1e6 }), file, log };
+  return { bytes: await readBytes(file, { ...range, maxBytes: 1e7 }), file, log };
 }
 
 const status =
@@ -140,9 +144,10 @@ describe("what a server refuses", () => {
   test.each([
     [401, "access-denied"],
     [403, "access-denied"],
-    [429, "network-failed"],
-    [500, "network-failed"],
-    [503, "network-failed"],
+    [418, "network-failed"],
+    [429, "rate-limited"],
+    [500, "server-failed"],
+    [503, "server-failed"],
   ])("%i is %s, with the address and the status", async (code, expected) => {
     const { files } = await folder(status(code));
     await expect(files.find("config.json")).rejects.toMatchObject({
@@ -171,14 +176,25 @@ describe("what comes instead of the file", () => {
     expect(await readJson(files, "generation_config.json", { optional: true })).toBeUndefined();
   });
 
-  test("a later part than asked for is file-invalid", async () => {
-    const answer: Answer = (request, response, range) => {
-      if (range === undefined) return withRange(request, response, range);
-      response.writeHead(206, { "Content-Range": `bytes 500-599/${FILE.length}` }).end(FILE.subarray(500, 600));
+  test.each<[string, number, Record<string, string>, RegExp]>([
+    ["a later part than asked for", 206, { "Content-Range": `bytes 500-599/${FILE.length}` }, /from 400.*from 500/],
+    ["a part that is not named, of a length that tells nothing", 206, { "Content-Length": "600" }, /did not say which/],
+    ["a part of something compressed", 206, { "Content-Encoding": "gzip" }, /part of something compressed/],
+    ["416 for a part that is there", 416, {}, /bytes from 400 \(status 416\)/],
+  ])("%s has the whole file asked for, once", async (_, code, headers, message) => {
+    const strange = (wholeToo: boolean): Answer => {
+      return (request, response, range) => {
+        if (request.method === "HEAD" || (range === undefined && !wholeToo)) withRange(request, response, range);
+        else response.writeHead(wholeToo && range === undefined ? 206 : code, headers).end(FILE.subarray(500, 600));
+      };
     };
-    await expect(read(answer, 400)).rejects.toMatchObject({
+    const { bytes, log } = await read(strange(false), 400);
+    expectBytes(bytes, FILE.slice(400));
+    expect(log).toEqual([`HEAD ${PATH}`, `GET ${PATH} 400-`, `GET ${PATH}`]);
+    if (code === 416) return; // as an answer to a request for all it is a refusal like others
+    await expect(read(strange(true), 400)).rejects.toMatchObject({
       code: "file-invalid",
-      message: expect.stringMatching(/from 400.*from 500/) as string,
+      message: expect.stringMatching(message) as string,
     });
   });
 
@@ -203,25 +219,105 @@ describe("what comes instead of the file", () => {
     await expect(read(answer)).rejects.toMatchObject({ code: "file-invalid" });
   });
 
-  test("status 416 is file-invalid", async () => {
-    const answer: Answer = (request, response, range) =>
-      range === undefined ? withRange(request, response, range) : void response.writeHead(416).end();
-    await expect(read(answer, 400)).rejects.toMatchObject({
+  test("another state of the file than before is file-invalid", async () => {
+    let state = 1;
+    const answer: Answer = (request, response, range) => {
+      response.setHeader("ETag", `"v${state}"`);
+      if (request.method === "HEAD") return withRange(request, response, range);
+      if (state++ > 1) return withRange(request, response, range);
+      response.writeHead(200, { "Content-Length": FILE.length });
+      response.write(FILE.subarray(0, 40_000), () => response.destroy());
+    };
+    await expect(read(answer)).rejects.toMatchObject({
       code: "file-invalid",
-      message: expect.stringMatching(/before byte 400/) as string,
+      message: expect.stringMatching(/changed while it was read: "v1" became "v2"/) as string,
     });
   });
+});
 
-  test("a connection that breaks is network-failed", async () => {
+describe("a connection that breaks", () => {
+  const BIG = Uint8Array.from({ length: 2_000_000 }, (_, i) => (i * 31 + (i >> 8)) & 255);
+
+  /** Sends what is asked for, but cuts each connection at the next of `cuts` (positions of the file). */
+  const cutting = (cuts: number[], counts: { sent: number }, rangesToo = true): Answer => {
+    return (request, response, range) => {
+      response.setHeader("ETag", '"v1"');
+      if (request.method === "HEAD") return void response.writeHead(200, { "Content-Length": BIG.length }).end();
+      const start = rangesToo ? (range?.[0] ?? 0) : 0;
+      const end = BIG.length;
+      const next = cuts.findIndex((cut) => cut > start && cut < end);
+      const [cut] = next < 0 ? [end] : cuts.splice(0, next + 1).slice(-1);
+      const headers: Record<string, string | number> = { "Content-Length": end - start };
+      if (start > 0) headers["Content-Range"] = `bytes ${start}-${end - 1}/${BIG.length}`;
+      response.writeHead(start > 0 ? 206 : 200, headers);
+      counts.sent += (cut ?? end) - start;
+      response.write(BIG.subarray(start, cut), () => (cut === end ? response.end() : response.destroy()));
+    };
+  };
+
+  test("at 20 random places is gone on with, and no byte is fetched twice", async () => {
+    const random = seededRandom(20);
+    const cuts = Array.from({ length: 20 }, () => Math.floor(random() * BIG.length)).sort((a, b) => a - b);
+    const counts = { sent: 0 };
+    const ifRange = new Set<string | undefined>();
+    const cut = cutting(cuts, counts);
+    const { bytes, log } = await read((request, response, range) => {
+      if (range !== undefined) ifRange.add(request.headers["if-range"] as string | undefined);
+      cut(request, response, range);
+    });
+    expectBytes(bytes, BIG);
+    expect(cuts).toEqual([]);
+    expect(counts.sent).toBeLessThanOrEqual(1.05 * BIG.length);
+    expect(log.length).toBeGreaterThan(15);
+    expect([...ifRange]).toEqual(['"v1"']);
+  });
+
+  test("on a server without Range has the file begin again, and what has been seen is dropped", async () => {
+    expectBytes((await read(cutting([400_000, 900_000], { sent: 0 }, false))).bytes, BIG);
+  });
+
+  test("again and again at the same place is network-failed in the end", async () => {
     const answer: Answer = (request, response, range) => {
       if (request.method === "HEAD") return withRange(request, response, range);
       response.writeHead(200, { "Content-Length": FILE.length });
       response.write(FILE.subarray(0, 40_000), () => response.destroy());
     };
-    await expect(read(answer)).rejects.toMatchObject({
+    const { files, log } = await folder(answer);
+    const file = await files.find("model.safetensors");
+    await expect(file && readBytes(file, { maxBytes: 1e6 })).rejects.toMatchObject({
       code: "network-failed",
       message: expect.stringMatching(/model.safetensors broke off/),
     });
+    expect(log).toHaveLength(1 + 1 + RETRY_POLICY.inARow);
+  });
+});
+
+describe("a server that is busy", () => {
+  test.each([429, 500, 503])("with %i is asked again, when it wishes", async (code) => {
+    const times: number[] = [];
+    const { files } = await folder((request, response, range) => {
+      times.push(performance.now());
+      if (times.length > 1) withRange(request, response, range);
+      else response.writeHead(code, { "Retry-After": "1" }).end();
+    });
+    expect((await files.find("config.json"))?.sizeBytes).toBe(FILE.length);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(990);
+  });
+
+  test("for longer than a minute is not waited for, and the error says how long", async () => {
+    const { files, log } = await folder((_, response) => void response.writeHead(429, { "Retry-After": "600" }).end());
+    await expect(files.find("config.json")).rejects.toMatchObject({
+      code: "rate-limited",
+      message: expect.stringMatching(/wait 600 s/) as string,
+    });
+    expect(log).toHaveLength(1);
+  });
+
+  test("waiting for it ends with an abort", async () => {
+    const { files } = await folder((_, response) => void response.writeHead(503, { "Retry-After": "50" }).end());
+    const abort = new AbortController();
+    setTimeout(() => abort.abort("enough"), 30);
+    await expect(files.find("config.json", abort.signal)).rejects.toBe("enough");
   });
 });
 

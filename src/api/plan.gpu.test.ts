@@ -48,7 +48,7 @@ test("a plan reads the config and the headers, and nothing of the weights", asyn
     const range = /bytes=(\d+)-(\d*)/.exec(new Headers(init?.headers).get("range") ?? "");
     const [start, end] = [Number(range?.[1] ?? 0), Number(range?.[2] || bytes.length - 1)];
     served.push(`${name} ${Math.min(end + 1, bytes.length) - start}`);
-    return new Response(new Blob([bytes.slice(start, end + 1) as Uint8Array<ArrayBuffer>]), {
+    return new Response(new Blob([bytes.slice(start, end + 1)]), {
       status: range ? 206 : 200,
       headers: range ? { "content-range": `bytes ${start}-${end}/${bytes.length}` } : {},
     });
@@ -77,7 +77,7 @@ describe("a model that does not fit", () => {
 
     const fetched: string[] = [];
     const spied: typeof fetch = (input, init) => {
-      fetched.push(String(input));
+      fetched.push(input instanceof Request ? input.url : input.toString());
       return fetch(input, init);
     };
     const refused = TextGenerator.load(BUNDLED_URL, { dtype: "q8", fetch: spied, ...budget });

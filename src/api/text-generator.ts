@@ -2,7 +2,7 @@ import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
 import type { ModelPlan } from "../engine/plan-model";
 import { WordloomError } from "../errors";
-import { connectEngine } from "../worker/client";
+import { connectEngine, planHere } from "../worker/client";
 import { resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
 import { checkIds, tagInput, type ModelInput } from "./model-input";
@@ -49,8 +49,7 @@ export class TextGenerator {
   static async plan(source: ModelSource, options: PlanOptions = {}): Promise<ModelPlan> {
     const { request, connect } = resolvePlanOptions(source, options, currentBaseUrl());
     connect.signal.throwIfAborted();
-    const { planModel } = await import("../engine/plan-model");
-    return planModel(request, connect);
+    return planHere(request, connect);
   }
 
   /** What was loaded, how it is held, where it runs, and why; does not change once loaded. Sizes are in bytes. */

@@ -76,7 +76,7 @@ export async function planModel(
 
 /** Whether the browser would let the model be kept on this device. */
 async function storageNotes(downloadBytes: number): Promise<string[]> {
-  const storage = (globalThis.navigator as Navigator | undefined)?.storage as StorageManager | undefined;
+  const storage = (globalThis.navigator as Navigator | undefined)?.storage;
   const estimate = await storage?.estimate?.().catch(() => undefined); // refused in some private windows
   if (estimate?.quota === undefined) return [];
   const free = estimate.quota - (estimate.usage ?? 0);

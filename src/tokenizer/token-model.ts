@@ -7,6 +7,7 @@
 import { TokenizerModel } from "@xenova/transformers/src/tokenizers.js";
 import { WordloomError } from "../errors";
 import { count, flag, invalid, isCount, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
+import { MergeTable } from "./merge-table";
 
 export interface TokenModel {
   /** Pieces as they are spelled in the file → ids. */
@@ -35,16 +36,22 @@ export function createModel(config: unknown): TokenModel {
   }
 }
 
-/** The members of the package's BPE that are replaced or called; its own types do not name them. */
-interface BpeInternals extends TokenizerModel {
-  BPE_SPLIT_TOKEN: string;
-  bpe_ranks: Map<string, number>;
-  cache: Map<string, string[]>;
-  bpe(word: string): string[];
+/** A piece of a word in the package's merge queue. */
+interface BpeNode {
+  token: string;
+  /** Place in the word, below 1: of equal merges the leftmost comes first. */
+  bias: number;
+  score?: number;
+  next: BpeNode | null;
 }
 
-/** Joins the two pieces of a merge. A lone surrogate: no well-formed piece or text holds one, so pairs never collide. */
-const BETWEEN_PIECES = "\ud800";
+/** The members of the package's BPE that are replaced or called; its own types do not name them. */
+interface BpeInternals extends TokenizerModel {
+  cache: Map<string, string[]>;
+  bpe(word: string): string[];
+  /** Puts `node` into the queue if it merges with the next. */
+  _add_node(queue: { push(node: BpeNode): void }, node: BpeNode): void;
+}
 
 function createBpe(model: JsonRecord): TokenModel {
   const vocab = readVocab(model["vocab"]);
@@ -61,8 +68,16 @@ function createBpe(model: JsonRecord): TokenModel {
     { type: "BPE", vocab: {}, merges: [], end_of_word_suffix: suffix },
     {},
   ) as BpeInternals; // made by type "BPE"
-  bpe.BPE_SPLIT_TOKEN = BETWEEN_PIECES;
-  bpe.bpe_ranks = readMerges(model["merges"], vocab);
+  const merges = readMerges(model["merges"], vocab);
+  bpe._add_node = (queue, node) => {
+    const left = vocab.get(node.token);
+    const right = node.next === null ? undefined : vocab.get(node.next.token);
+    if (left === undefined || right === undefined) return;
+    const rank = merges.rankOf(left, right);
+    if (rank < 0) return;
+    node.score = rank + node.bias;
+    queue.push(node);
+  };
   bpe.cache = new WordCache();
 
   return {
@@ -87,21 +102,34 @@ function knownCharacters(word: string, vocab: ReadonlyMap<string, number>, byteF
   return known;
 }
 
-function readMerges(value: unknown, vocab: ReadonlyMap<string, number>): Map<string, number> {
-  const ranks = new Map<string, number>();
-  list(value, "model.merges").forEach((merge, rank) => {
+function readMerges(value: unknown, vocab: ReadonlyMap<string, number>): MergeTable {
+  const merges = list(value, "model.merges");
+  const table = new MergeTable(merges.length);
+  // A loop without a closure or a place's spelling: there are up to 600,000 of them.
+  for (let rank = 0; rank < merges.length; rank++) {
+    const merge = merges[rank];
+    let left: unknown;
+    let right: unknown;
     // Written as "a b" until 2024, since then as ["a", "b"], so that pieces may hold blanks.
-    const pair: unknown = typeof merge === "string" ? merge.split(" ") : merge;
-    if (!Array.isArray(pair) || pair.length !== 2) throw invalid(`model.merges[${rank}]`, "a pair of pieces");
-    const [left, right] = pair as unknown[];
-    if (typeof left !== "string" || typeof right !== "string")
-      throw invalid(`model.merges[${rank}]`, "a pair of pieces");
-    if (!vocab.has(left) || !vocab.has(right) || !vocab.has(left + right)) {
-      throw invalid(`model.merges[${rank}]`, `a merge of pieces of the vocabulary, not of ${JSON.stringify(pair)},`);
+    if (typeof merge === "string") {
+      const blank = merge.indexOf(" ");
+      if (blank >= 0 && !merge.includes(" ", blank + 1))
+        [left, right] = [merge.slice(0, blank), merge.slice(blank + 1)];
+    } else if (Array.isArray(merge) && merge.length === 2) {
+      [left, right] = merge as unknown[];
     }
-    ranks.set(left + BETWEEN_PIECES + right, rank);
-  });
-  return ranks;
+    if (typeof left !== "string" || typeof right !== "string") {
+      throw invalid(`model.merges[${rank}]`, "a pair of pieces");
+    }
+    const leftId = vocab.get(left);
+    const rightId = vocab.get(right);
+    if (leftId === undefined || rightId === undefined || !vocab.has(left + right)) {
+      const pair = JSON.stringify([left, right]);
+      throw invalid(`model.merges[${rank}]`, `a merge of pieces of the vocabulary, not of ${pair},`);
+    }
+    table.set(leftId, rightId, rank);
+  }
+  return table;
 }
 
 /** The package caches every word for ever, and without a pre-tokenizer a word is the whole prompt. */
@@ -198,9 +226,11 @@ function createWordPiece(model: JsonRecord): TokenModel {
 }
 
 function readVocab(value: unknown): Map<string, number> {
+  const ids = record(value, "model.vocab");
   const vocab = new Map<string, number>();
-  for (const [piece, id] of Object.entries(record(value, "model.vocab"))) {
-    // The place is spelled out only for an error: some vocabularies have 262,144 pieces.
+  // Some vocabularies have 262,144 pieces: no pair is made of each, and the place is spelled out only for an error.
+  for (const piece of Object.keys(ids)) {
+    const id = ids[piece];
     vocab.set(piece, isCount(id) ? id : count(id, `model.vocab[${JSON.stringify(piece)}]`));
   }
   return vocab;

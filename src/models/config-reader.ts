@@ -10,13 +10,13 @@ import { WordloomError } from "../errors";
 const HARMLESS = new Set(
   `_attn_implementation _flash_attn_2_enabled _from_model_config _name_or_path _num_labels
   architectures attention_dropout attn_implementation attn_pdrop auto_map bad_words_ids begin_suppress_tokens
-  bos_token_id chunk_size_feed_forward decoder_start_token_id diversity_penalty do_sample dtype early_stopping
-  embd_pdrop encoder_no_repeat_ngram_size exponential_decay_length_penalty finetuning_task forced_bos_token_id
+  bos_token_id cache_implementation chunk_size_feed_forward classifier_dropout decoder_start_token_id diversity_penalty do_sample dtype early_stopping
+  embd_pdrop embed_dropout encoder_no_repeat_ngram_size exponential_decay_length_penalty finetuning_task forced_bos_token_id
   forced_eos_token_id gradient_checkpointing hidden_dropout id2label initializer_range is_decoder is_llama_config
   label2id language length_penalty max_length max_new_tokens min_length model_type n_ctx name
   no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences output_attentions
   output_hidden_states output_router_logits output_scores pad_token_id prefix problem_type pruned_heads
-  remove_invalid_values repetition_penalty resid_pdrop return_dict return_dict_in_generate sep_token_id
+  remove_invalid_values repetition_penalty resid_pdrop return_dict return_dict_in_generate resid_dropout sep_token_id
   summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj suppress_tokens
   task_specific_params temperature tf_legacy_loss tokenizer_class top_k top_p torch_dtype torchscript
   transformers.js_config transformers_version typical_p unk_token_id unsloth_fixed unsloth_version use_bfloat16
@@ -47,14 +47,22 @@ export class ConfigReader {
     return new ConfigReader(config as Record<string, unknown>, where); // any non-array object is a record of unknowns
   }
 
-  /** The value of `key`, undefined where it is absent or null; counts as read. */
-  private take(key: string): unknown {
+  /**
+   * The value of `key` as it is, undefined where it is absent or null; counts as read. For shapes that one architecture
+   * alone has; the others have a method below.
+   */
+  take(key: string): unknown {
     this.read.add(key);
     return Object.hasOwn(this.values, key) ? (this.values[key] ?? undefined) : undefined;
   }
 
   isSet(key: string): boolean {
     return this.take(key) !== undefined;
+  }
+
+  /** Not even null: transformers then takes the architecture's own default, which null would switch off. */
+  isAbsent(key: string): boolean {
+    return !Object.hasOwn(this.values, key);
   }
 
   integer(key: string, range: NumberRange): number {
@@ -99,6 +107,22 @@ export class ConfigReader {
     if (value !== undefined && value !== accepted) throw this.unsupported(key, value, `supported: ${accepted}`);
   }
 
+  /**
+   * A list with one entry for each of `length` layers or pairs; undefined where not set.
+   *
+   * @param isEntry what an entry may be; others are unsupported by name
+   */
+  list<T>(key: string, length: number, isEntry: (value: unknown) => value is T): T[] | undefined {
+    const value = this.take(key);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) throw this.invalid(key, value, "a list is expected");
+    if (value.length !== length) throw this.invalid(key, value, `${value.length} entries; ${length} are expected`);
+    return value.map((entry: unknown) => {
+      if (!isEntry(entry)) throw this.unsupported(key, entry, "this entry is not known here");
+      return entry;
+    });
+  }
+
   /** For a list that says the same of every layer. @throws config-unsupported if an entry differs from `accepted` */
   onlyEvery(key: string, accepted: string): void {
     const value = this.take(key);
@@ -140,7 +164,8 @@ export class ConfigReader {
     return new WordloomError("config-invalid", `${this.where}: ${key} is ${describe(value)}; ${why}`);
   }
 
-  private unsupported(key: string, value: unknown, why: string): WordloomError {
+  /** An error for a key whose value says something that is not supported. */
+  unsupported(key: string, value: unknown, why: string): WordloomError {
     return new WordloomError("config-unsupported", `${this.where}: ${key} is ${describe(value)}; ${why}`);
   }
 }

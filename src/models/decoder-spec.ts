@@ -31,7 +31,7 @@ export interface HeadSpec {
   /** Factor on the logits (Granite, Cohere); default 1. */
   scale?: number;
   /** logits = softcap · tanh(logits / softcap), after the factor (Gemma 2). */
-  softcap?: number;
+  softcap?: number | undefined;
 }
 
 /**
@@ -75,9 +75,9 @@ export interface AttentionSpec {
    */
   queryKeyNorm?: NormSpec & { over: "head" | "all" };
   /** A position attends to the last `window` positions, itself included; undefined: to all. */
-  window?: number;
+  window?: number | undefined;
   /** scores = softcap · tanh(scores / softcap), after the scale and before the softmax (Gemma 2). */
-  softcap?: number;
+  softcap?: number | undefined;
   /** Biases on the q, k, v projections, and on the output projection. */
   qkvBias: boolean;
   outputBias: boolean;

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { WordloomError } from "../errors";
 import { GOLDEN_MODELS, goldenFolder, readFolderJson } from "../testing/golden-models";
 import { countParameters } from "./decoder";
-import { readModelConfig } from "./registry";
+import { ARCHITECTURES, readModelConfig } from "./registry";
+import { unsupportedReason } from "./unsupported";
 
 const golden = (model: (typeof GOLDEN_MODELS)[number], file = "config.json") =>
   readFolderJson(goldenFolder(model), file);
@@ -30,15 +31,40 @@ test.each([
   ["llama", 249_504],
   ["llama-rope3", 328_320],
   ["gpt2", 186_944],
+  ["qwen2", 170_816],
+  ["qwen3", 187_008],
+  ["gemma3_text", 255_936],
+  ["phi3", 170_432],
+  ["olmo2", 170_720],
+  ["gpt_neox", 191_040],
 ] as const)("%s has %i parameters", (model, count) => expect(countParameters(read(golden(model)))).toBe(count));
 
 describe("model_type", () => {
   test("that is not supported is refused by its name, with those that are", () => {
-    expect(refusal(() => llama({ model_type: "mamba" }))).toEqual({
+    expect(refusal(() => llama({ model_type: "next_year" }))).toEqual({
       code: "model-unsupported",
-      message: 'model_type is "mamba"; supported: gpt2, llama',
+      message: `model_type is "next_year"; supported: ${Object.keys(ARCHITECTURES).join(", ")}`,
     });
     expect(refusal(() => llama({ model_type: "constructor" })).code).toBe("model-unsupported");
+  });
+
+  test.each([
+    ["mixtral", "mixture of experts"],
+    ["qwen3_moe", "mixture of experts"],
+    ["gemma3", "pictures"],
+    ["qwen2_5_vl", "pictures"],
+    ["mamba", "recurrent state"],
+    ["qwen3_next", "recurrent state"],
+    ["t5", "encoder"],
+    ["lfm2", "no operation here computes"],
+  ])("%s is refused with the reason", (model_type, reason) => {
+    const { code, message } = refusal(() => llama({ model_type }));
+    expect(code).toBe("model-unsupported");
+    expect(message).toMatch(new RegExp(`^model_type is "${model_type}", and .*${reason}.*; supported: gemma2, `));
+  });
+
+  test("that is supported is not among the refused ones", () => {
+    expect(Object.keys(ARCHITECTURES).filter((name) => unsupportedReason(name) !== undefined)).toEqual([]);
   });
 
   test.each([[undefined], [null], [7], [["llama"]]])("%j is an invalid config", (model_type) => {
@@ -195,10 +221,12 @@ describe("rope settings", () => {
     expect(frequencies({ rope_theta: 500 })).not.toEqual(frequencies({}));
   });
 
-  test.each([["dynamic"], ["yarn"], ["longrope"]])("type %s is refused by name", (rope_type) => {
-    expect(refusal(() => frequencies({ rope_scaling: { rope_type, factor: 2 } }))).toEqual({
+  test("a type that is not known is refused by name", () => {
+    expect(refusal(() => frequencies({ rope_scaling: { rope_type: "proportional", factor: 2 } }))).toEqual({
       code: "config-unsupported",
-      message: `config.json: rope_scaling: rope_type is "${rope_type}"; supported: default, linear, llama3`,
+      message:
+        'config.json: rope_scaling: rope_type is "proportional"; ' +
+        "supported: default, linear, dynamic, llama3, yarn, su, longrope",
     });
   });
 

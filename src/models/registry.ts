@@ -2,12 +2,42 @@
 import { WordloomError } from "../errors";
 import { ConfigReader } from "./config-reader";
 import type { DecoderSpec } from "./decoder-spec";
+import { readGemma2 } from "./gemma2";
+import { readGemma3Text } from "./gemma3_text";
 import { readGpt2 } from "./gpt2";
+import { readGptNeo } from "./gpt_neo";
+import { readGptNeox } from "./gpt_neox";
+import { readGranite } from "./granite";
 import { readLlama } from "./llama";
+import { readMistral } from "./mistral";
+import { readOlmo2 } from "./olmo2";
+import { readPhi } from "./phi";
+import { readPhi3 } from "./phi3";
+import { readQwen2 } from "./qwen2";
+import { readQwen3 } from "./qwen3";
+import { readSmollm3 } from "./smollm3";
+import { readStablelm } from "./stablelm";
+import { unsupportedReason } from "./unsupported";
 
-const ARCHITECTURES: Readonly<Record<string, (config: ConfigReader) => DecoderSpec>> = {
+/** Reads an architecture's config.json, all keys but `model_type`. */
+export type ReadArchitecture = (config: ConfigReader) => DecoderSpec;
+
+export const ARCHITECTURES: Readonly<Record<string, ReadArchitecture>> = {
+  gemma2: readGemma2,
+  gemma3_text: readGemma3Text,
   gpt2: readGpt2,
+  gpt_neo: readGptNeo,
+  gpt_neox: readGptNeox,
+  granite: readGranite,
   llama: readLlama,
+  mistral: readMistral,
+  olmo2: readOlmo2,
+  phi: readPhi,
+  phi3: readPhi3,
+  qwen2: readQwen2,
+  qwen3: readQwen3,
+  smollm3: readSmollm3,
+  stablelm: readStablelm,
 };
 
 /** The sampling that a model's makers suggest; only what their generation_config.json says. */
@@ -31,16 +61,23 @@ export interface ModelConfig {
  * @param config the parsed config.json
  * @param generationConfig the parsed generation_config.json; undefined where the folder has none. Only its end tokens
  *   and its suggested sampling are used
+ * @param architectures readers by `model_type`; a table with further ones reads models that are not in this project
  * @throws model-unsupported for a model_type that is not listed; config-unsupported for a setting that would change the
  *   numbers and is not understood; config-invalid for values that cannot be right
  */
-export function readModelConfig(config: unknown, generationConfig: unknown): ModelConfig {
+export function readModelConfig(
+  config: unknown,
+  generationConfig: unknown,
+  architectures: Readonly<Record<string, ReadArchitecture>> = ARCHITECTURES,
+): ModelConfig {
   const reader = ConfigReader.from(config, "config.json");
   const modelType = reader.string("model_type");
-  const readArchitecture = Object.hasOwn(ARCHITECTURES, modelType) ? ARCHITECTURES[modelType] : undefined;
+  const readArchitecture = Object.hasOwn(architectures, modelType) ? architectures[modelType] : undefined;
   if (readArchitecture === undefined) {
-    const supported = Object.keys(ARCHITECTURES).join(", ");
-    throw new WordloomError("model-unsupported", `model_type is ${JSON.stringify(modelType)}; supported: ${supported}`);
+    const reason = unsupportedReason(modelType);
+    const named = JSON.stringify(modelType) + (reason === undefined ? "" : `, and ${reason}`);
+    const supported = Object.keys(architectures).join(", ");
+    throw new WordloomError("model-unsupported", `model_type is ${named}; supported: ${supported}`);
   }
   reader.only("is_encoder_decoder", false);
   const spec = readArchitecture(reader);

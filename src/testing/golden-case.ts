@@ -1,5 +1,15 @@
 /** What golden.json of a golden checkpoint holds; see golden/PROVENANCE.md. */
-export const GOLDEN_MODELS = ["llama", "llama-rope3", "gpt2"] as const;
+export const GOLDEN_MODELS = [
+  "llama",
+  "llama-rope3",
+  "gpt2",
+  "qwen2",
+  "qwen3",
+  "gemma3_text",
+  "phi3",
+  "olmo2",
+  "gpt_neox",
+] as const;
 export type GoldenModel = (typeof GOLDEN_MODELS)[number];
 
 export interface GoldenCase {

@@ -8,8 +8,11 @@
 //   partials  [HEADS, SPLITS, HEAD_DIM + 4]     f32: partial, then m, l;  an empty split has m = −1e30, l = 0
 //   with SPLITS == 1 instead: y [HEADS, HEAD_DIM] = partial / l
 //
-// Split s takes ceil((p + 1) / SPLITS) positions from s times that on, so the grid never depends on p. The newest key
-// and value are taken from qkv, never from the cache, which another workgroup may be writing just then.
+// Where the layer has them: q_raw and k_raw are normalized before they are rotated (QUERY_KEY_NORM, over each head),
+// only the last WINDOW positions count, and scores are softcapped (SOFTCAP).
+//
+// Split s takes ceil(n / SPLITS) of the n positions that count, from s times that on, so the grid never depends on p.
+// The newest key and value are taken from qkv, never from the cache, which another workgroup may be writing just then.
 //
 // Grid:      x = head, y = split.
 // Accuracy:  f32 softmax; relative error 1e-5 against the reference (f16 cache: of the rounded keys and values).
@@ -19,8 +22,27 @@
 #include "lib/step_decode.wgsl"
 #include "lib/kv_cache.wgsl"
 @group(0) @binding(1) var<storage, read> qkv: array<f32>;
+#if QUERY_KEY_NORM
+const QUERY_WIDTH = HEAD_DIM;
+const KEY_WIDTH = HEAD_DIM;
+#include "lib/query_key_norm.wgsl"
+var<private> query_statistics: HeadStatistics;
+var<private> key_statistics: HeadStatistics;
+fn raw(index: u32) -> f32 {
+  let i = index % HEAD_DIM;
+  if (index < HEADS * HEAD_DIM) { return head_normalized(qkv[index], i, false, query_statistics); }
+  return head_normalized(qkv[index], i, true, key_statistics);
+}
+#else
 fn raw(index: u32) -> f32 { return qkv[index]; }
+#endif
 #include "lib/rope.wgsl"
+#if WINDOW
+#include "lib/window.wgsl"
+#endif
+#if SOFTCAP
+#include "lib/softcap.wgsl"
+#endif
 @group(0) @binding(6) var<storage, read_write> y: array<vec4f>;
 
 const EMPTY: f32 = -1.0e30;
@@ -42,12 +64,22 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
   let kv_head = head / (HEADS / KV_HEADS);
   let position = position_of(0u);
   let cached = cache_index(kv_head, 0u);
+#if WINDOW
+  let first = first_visible(position);
+  let span = (position - first + SPLITS) / SPLITS;
+  let begin = first + split * span;
+#else
   let span = (position + SPLITS) / SPLITS;           // ceil((position + 1) / SPLITS)
   let begin = split * span;
+#endif
   let end = min(begin + span, position + 1u);
 
   let key_base = (HEADS + kv_head) * HEAD_DIM;
   let value_base = key_base + KV_HEADS * HEAD_DIM;
+#if QUERY_KEY_NORM
+  query_statistics = group_head_statistics(head * HEAD_DIM, HEAD_DIM, at);
+  key_statistics = group_head_statistics(key_base, HEAD_DIM, at);
+#endif
   let stores = head % (HEADS / KV_HEADS) == 0u && begin <= position && position < end;
   for (var v = at.local; v < HEAD_VECS; v += WORKGROUP_SIZE) {
     query[v] = SCALE * rotated4(head * HEAD_DIM, 4u * v, position);
@@ -77,6 +109,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
           let key = cached + (tile + j) * HEAD_VECS;
           for (var v = 0u; v < HEAD_VECS; v++) { score += dot(query[v], load_key4(key + v)); }
         }
+#if SOFTCAP
+        score = softcapped(score);
+#endif
       }
       scores[j] = score;
       tile_max = max(tile_max, score);
@@ -134,5 +169,5 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
 
 fn raw_value4(base: u32, v: u32) -> vec4f {
   let i = base + 4u * v;
-  return vec4f(raw(i), raw(i + 1u), raw(i + 2u), raw(i + 3u));
+  return vec4f(qkv[i], qkv[i + 1u], qkv[i + 2u], qkv[i + 3u]);
 }

@@ -6,6 +6,8 @@
 //   y    [T, Y_STRIDE]               f32, [HEADS, HEAD_DIM] in a row
 //   keys and values of the chunk itself are in the cache already (kv_write)
 //
+// Where the layer has them: only the last WINDOW positions count, and scores are softcapped (SOFTCAP).
+//
 // A workgroup is one head and WORKGROUP_SIZE neighbouring rows; each invocation keeps its row's query and sum in registers
 // and walks the keys in tiles of 8, which neighbours read at the same time; online softmax in f32, one rescaling a tile.
 //
@@ -19,6 +21,12 @@
 @group(0) @binding(1) var<storage, read> qkv: array<f32>;
 fn raw(index: u32) -> f32 { return qkv[index]; }
 #include "lib/rope.wgsl"
+#if WINDOW
+#include "lib/window.wgsl"
+#endif
+#if SOFTCAP
+#include "lib/softcap.wgsl"
+#endif
 @group(0) @binding(6) var<storage, read_write> y: array<vec4f>;
 
 const TILE = 8u;
@@ -38,14 +46,27 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
   var largest = -1.0e30;
   var sum = 0.0;
   var total: array<vec4f, HEAD_VECS>;
+#if WINDOW
+  // All rows start where the workgroup's first one does, so that neighbours go on reading the same keys.
+  let first = first_visible(position);
+  let start = first_visible(position_of(workgroup.y * WORKGROUP_SIZE));
+  for (var tile = start; tile <= position; tile += TILE) {
+#else
   for (var tile = 0u; tile <= position; tile += TILE) {
+#endif
     let count = min(TILE, position + 1u - tile);
     var scores: array<f32, TILE>;
     var new_largest = largest;
     for (var j = 0u; j < count; j++) {
+#if WINDOW
+      if (tile + j < first) { continue; }
+#endif
       var score = 0.0;
       let key = cached + (tile + j) * HEAD_VECS;
       for (var v = 0u; v < HEAD_VECS; v++) { score += dot(query[v], load_key4(key + v)); }
+#if SOFTCAP
+      score = softcapped(score);
+#endif
       scores[j] = score;
       new_largest = max(new_largest, score);
     }
@@ -54,6 +75,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
     sum *= correction;
     for (var v = 0u; v < HEAD_VECS; v++) { total[v] *= correction; }
     for (var j = 0u; j < count; j++) {
+#if WINDOW
+      if (tile + j < first) { continue; }
+#endif
       let weight = exp(scores[j] - largest);
       sum += weight;
       let value = cached + (tile + j) * HEAD_VECS;

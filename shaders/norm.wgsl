@@ -2,6 +2,7 @@
 //
 //   rms    y[t, i] = weight[i] · x[t, i] / sqrt( mean(x[t]²) + eps )
 //   layer  y[t, i] = weight[i] · (x[t, i] − mean(x[t])) / sqrt( variance(x[t]) + eps ) + shift[i]
+//   with ADD, for a norm after a block: y[t, i] += ADD_SCALE · that
 //
 //   x        [T, STRIDE]  f32, zero beyond column K
 //   weight   [STRIDE] then, for layer, shift [STRIDE]  f32, zero beyond K
@@ -25,6 +26,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
   let first = t * (STRIDE / 4u);
   let statistics = group_norm_statistics(first, at);
   for (var i = at.local; i < STRIDE / 4u; i += WORKGROUP_SIZE) {
+#if ADD
+    y[first + i] += ADD_SCALE * normalized(x[first + i], i, statistics);
+#else
     y[first + i] = normalized(x[first + i], i, statistics);
+#endif
   }
 }

@@ -4,7 +4,8 @@
 //   EPILOGUE == residual     y[t, r] += v
 //   EPILOGUE == activation   y[t, r]  = activate(v)
 //   EPILOGUE == gated        y[t, r]  = activate(gate) · up;   the matrix holds all gate rows, then all up rows
-// with v = product + bias[r] where BIAS is defined.
+// with v = product + bias[r] where BIAS is defined; but for the gated, v = SCALE · that where SCALED is defined, and then
+// softcapped where SOFTCAP is.
 //
 // Needs from the includer:  N (outputs), Y_STRIDE (row of y), Y_OFFSET (first output within y's row), BIAS_ROWS
 //                           (rows of the whole gate part, where `up`'s biases begin)
@@ -30,10 +31,19 @@ fn finish_gated(t: u32, r: u32, gate_product: f32, up_product: f32) {
 #if EPILOGUE == activation
 #include "lib/activation.wgsl"
 #endif
+#if SOFTCAP
+#include "lib/softcap.wgsl"
+#endif
 fn finish(t: u32, r: u32, product: f32) {
   var value = product;
 #if BIAS
   value += bias[Y_OFFSET + r];
+#endif
+#if SCALED
+  value *= SCALE;
+#endif
+#if SOFTCAP
+  value = softcapped(value);
 #endif
   let index = t * Y_STRIDE + Y_OFFSET + r;
 #if EPILOGUE == residual

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as reference from "../backends/reference/operations";
+import type { Values } from "../backends/reference/operations";
 import { f16ToNumber, numberToF16 } from "../formats/floats";
 import { makeTier, type Tier } from "../gpu/tier";
 import { inverseFrequencies, ropeTable } from "../models/rope-frequencies";
@@ -16,7 +17,8 @@ import {
   type AttentionLayer,
   type KvFormat,
 } from "./attention";
-import { paddedWidth } from "./kernel";
+import { paddedWidth, type QueryKeyNormInput } from "./kernel";
+import { queryKeyNorm } from "./norm";
 
 const gpu = gpuHarness();
 /** Two more than a tile of 64 positions. */
@@ -32,6 +34,10 @@ interface Shape {
   /** Of the head, rotated. */
   rotary: number;
   kv: KvFormat;
+  window?: number;
+  softcap?: number;
+  /** Of each head of q and k. */
+  norm?: "rms" | "layer";
 }
 
 const shape = (
@@ -40,9 +46,13 @@ const shape = (
   pairing: Shape["pairing"],
   rotary: number,
   kv: KvFormat,
+  more: Pick<Shape, "window" | "softcap" | "norm"> = {},
 ): [string, Shape] => [
-  `${heads} heads on ${kvHeads} of ${headDim}, ${pairing ?? "no RoPE"} ${rotary}, ${kv} cache`,
-  { heads, kvHeads, headDim, pairing, rotary, kv },
+  [
+    `${heads} heads on ${kvHeads} of ${headDim}, ${pairing ?? "no RoPE"} ${rotary}, ${kv} cache`,
+    ...Object.entries(more).map(([name, value]) => `${name} ${value}`),
+  ].join(", "),
+  { heads, kvHeads, headDim, pairing, rotary, kv, ...more },
 ];
 
 // Each head size, one to four heads on a key/value head, each rotation, each cache.
@@ -53,7 +63,13 @@ const SHAPES = [
   shape([6, 2], 32, "half-split", 16, "f16"),
   shape([2, 2], 64, "interleaved", 32, "f32"),
   shape([4, 1], 80, "half-split", 80, "f16"),
+  // LENGTHS are on both sides of these windows; scores reach 3 to 5, so that a softcap is felt.
+  shape([6, 2], 16, "half-split", 8, "f16", { window: 8, softcap: 1.5, norm: "rms" }),
+  shape([2, 2], 20, "interleaved", 20, "f32", { window: 64, norm: "layer" }),
+  shape([2, 1], 256, "half-split", 256, "f16", { norm: "rms" }),
 ];
+
+const NORM_EPS = 0.1; // large enough that leaving it out shows
 
 /** What a cache holds of a value. */
 const held = (format: KvFormat, values: Float32Array) =>
@@ -86,7 +102,7 @@ function unpack(format: KvFormat, words: Uint32Array, length: number): Float32Ar
 }
 
 /** One layer with a cache full of random keys and values, on the GPU and on the host. */
-function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv }: Shape) {
+function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv, window, softcap, norm: kind }: Shape) {
   const random = seededRandom(headDim);
   const rope: RopeSpec | undefined = pairing && {
     pairing,
@@ -101,6 +117,8 @@ function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv }: Shape) {
     keyValueHeadCount: kvHeads,
     headDim,
     scale: 1 / Math.sqrt(headDim),
+    window,
+    softcap,
     rope: rope && { pairing: rope.pairing, pairs: rope.inverseFrequencies.length, table: uploadTable(rope) },
     kv: {
       format: kv,
@@ -109,8 +127,22 @@ function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv }: Shape) {
       values: gpu.upload(onGpu(cache.values), bytes),
     },
   };
-  const shape = { headCount: heads, keyValueHeadCount: kvHeads, headDim, scale: layer.scale };
+  const shape = { headCount: heads, keyValueHeadCount: kvHeads, headDim, scale: layer.scale, window, softcap };
   const width = kvHeads * headDim;
+  const [qWeight, qShift, kWeight, kShift] = [1, 0, 1, 0].map((mean) =>
+    kind === "rms" && mean === 0 ? new Float32Array(headDim) : normalValues(random, headDim, 0.3, mean),
+  ) as [Float32Array, Float32Array, Float32Array, Float32Array]; // as many as the means
+  const norm: QueryKeyNormInput | undefined = kind && {
+    kind,
+    eps: NORM_EPS,
+    query: { parts: heads, width: headDim },
+    key: { parts: kvHeads, width: headDim },
+    weights: gpu.upload(Float32Array.of(...qWeight, ...qShift, ...kWeight, ...kShift)),
+  };
+  const normalize = (x: Float32Array, weight: Float32Array, shift: Float32Array): Values => {
+    if (kind === undefined) return x;
+    return kind === "rms" ? reference.rmsNorm(x, weight, NORM_EPS) : reference.layerNorm(x, weight, shift, NORM_EPS);
+  };
 
   /** Rotates and appends rows of q · k · v from `start` on, and attends; all on the host, into `cache`. */
   const expected = (qkv: Float32Array, start: number): Float64Array => {
@@ -121,10 +153,10 @@ function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv }: Shape) {
         { length: rows * count },
         (_, i) => qkv[Math.floor(i / count) * row + first + (i % count)] ?? NaN,
       );
-    const rotate = (x: Float32Array, headCount: number) =>
+    const rotate = (x: Values, headCount: number) =>
       rope === undefined ? Float64Array.from(x) : reference.rope(x, rope, { headCount, headDim, start });
-    const q = rotate(part(0, heads * headDim), heads);
-    const k = Float32Array.from(rotate(part(heads * headDim, width), kvHeads));
+    const q = rotate(normalize(part(0, heads * headDim), qWeight, qShift), heads);
+    const k = Float32Array.from(rotate(normalize(part(heads * headDim, width), kWeight, kShift), kvHeads));
     cache.keys.set(held(kv, k), start * width);
     cache.values.set(held(kv, part((heads + kvHeads) * headDim, width)), start * width);
     return reference.attention(q, cache.keys, cache.values, { ...shape, start });
@@ -141,7 +173,7 @@ function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv }: Shape) {
       );
     return { keys: await back(layer.kv.keys), values: await back(layer.kv.values) };
   };
-  return { layer, cache, expected, download, width, tolerance: kv === "f16" ? F16_CACHE : F32_SUMS };
+  return { layer, norm, cache, expected, download, width, tolerance: kv === "f16" ? F16_CACHE : F32_SUMS };
 }
 
 function uploadTable(rope: RopeSpec): GPUBuffer {
@@ -155,13 +187,17 @@ const qkvOf = ({ heads, kvHeads, headDim }: Shape, seed: number, rows = 1) =>
   normalValues(seededRandom(seed), rows * (heads + 2 * kvHeads) * headDim);
 
 /** The dispatches of one decode step, and its buffers; `splits` of 1 leaves the combining out. */
-async function decoder(tier: Tier, { heads, kvHeads, headDim }: Shape, layer: AttentionLayer) {
+async function decoder(
+  tier: Tier,
+  { heads, kvHeads, headDim }: Shape,
+  { layer, norm }: Pick<ReturnType<typeof layerOf>, "layer" | "norm">,
+) {
   const bytes = partialsBytes(heads, headDim, tier.attentionSplits);
   const sequences = gpu.record();
   const qkv = gpu.empty((heads + 2 * kvHeads) * headDim * 4);
   const y = gpu.empty(heads * headDim * 4);
   const partials = bytes === 0 ? undefined : gpu.empty(bytes);
-  const list = await attentionDecode(gpu.context(tier), { sequences, layer, qkv, partials, y });
+  const list = await attentionDecode(gpu.context(tier), { sequences, layer, qkv, norm, partials, y });
   return async (position: number, values: Float32Array) => {
     gpu.setStep(sequences, position);
     gpu.write(qkv, values);
@@ -174,8 +210,8 @@ describe.each(TIERS)("attention_decode on the tier %s", (tier) => {
   test.each(SHAPES)(
     "equals the reference at every length, and changes nothing of the cache but its own position: %s",
     async (_, shape) => {
-      const { layer, cache, expected, download, width, tolerance } = layerOf(shape);
-      const step = await decoder(makeTier(tier, false), shape, layer);
+      const { layer, norm, cache, expected, download, width, tolerance } = layerOf(shape);
+      const step = await decoder(makeTier(tier, false), shape, { layer, norm });
       for (const length of LENGTHS) {
         const qkv = qkvOf(shape, length);
         const before = { keys: cache.keys.slice(), values: cache.values.slice() };
@@ -197,7 +233,7 @@ describe.each(TIERS)("attention_decode on the tier %s", (tier) => {
   test("one huge score takes all the weight, in whatever split and tile it is", async () => {
     const shape: Shape = { heads: 1, kvHeads: 1, headDim: 4, pairing: undefined, rotary: 0, kv: "f32" };
     const { layer, cache } = layerOf(shape);
-    const step = await decoder(makeTier(tier, false), shape, layer);
+    const step = await decoder(makeTier(tier, false), shape, { layer, norm: undefined });
     const loud = Float32Array.of(300, 300, 300, 300);
     for (const position of [0, 8, 63, 64]) {
       const keys = cache.keys.slice();
@@ -212,9 +248,9 @@ describe.each(TIERS)("attention_decode on the tier %s", (tier) => {
 
 test("attention_combine makes of 8 splits of the context, and of 3, what it gives unsplit", async () => {
   const shape: Shape = { heads: 3, kvHeads: 1, headDim: 20, pairing: "half-split", rotary: 20, kv: "f32" };
-  const { layer } = layerOf(shape);
+  const onGpu = layerOf(shape);
   const steps = await Promise.all(
-    [1, 3, 8].map((attentionSplits) => decoder({ ...makeTier("workgroup", false), attentionSplits }, shape, layer)),
+    [1, 3, 8].map((attentionSplits) => decoder({ ...makeTier("workgroup", false), attentionSplits }, shape, onGpu)),
   );
   for (const length of LENGTHS) {
     const ys = [];
@@ -225,7 +261,13 @@ test("attention_combine makes of 8 splits of the context, and of 3, what it give
 });
 
 /** A prompt in chunks of these sizes; after each, its rows. */
-async function prefill(tier: Tier, shape: Shape, layer: AttentionLayer, qkv: Float32Array, sizes: readonly number[]) {
+async function prefill(
+  tier: Tier,
+  shape: Shape,
+  { layer, norm }: Pick<ReturnType<typeof layerOf>, "layer" | "norm">,
+  qkv: Float32Array,
+  sizes: readonly number[],
+) {
   const most = Math.max(...sizes);
   const row = (shape.heads + 2 * shape.kvHeads) * shape.headDim;
   const out = shape.heads * shape.headDim;
@@ -233,7 +275,9 @@ async function prefill(tier: Tier, shape: Shape, layer: AttentionLayer, qkv: Flo
   const chunk = gpu.chunk(0, new Uint32Array(most));
   const buffers = { chunk, layer, qkv: gpu.empty(most * stride * 4), rows: most };
   const y = gpu.empty(most * paddedWidth(out) * 4);
+  const step = { kind: "prefill", chunk } as const;
   const list = await Promise.all([
+    ...(norm ? [queryKeyNorm(gpu.context(tier), { step, norm, qkv: buffers.qkv, rows: most, width: row })] : []),
     kvWrite(gpu.context(tier), buffers),
     attentionPrefill(gpu.context(tier), { ...buffers, y }),
   ]);
@@ -257,11 +301,14 @@ describe.each(TIERS)("kv_write and attention_prefill on the tier %s", (tier) => 
     [...at(SHAPES, 0), [65, 1]],
     [...at(SHAPES, 3), [5, 4, 3, 8, 9]],
     [...at(SHAPES, 4), [9, 8, 1]],
+    [...at(SHAPES, 6), [5, 4, 3, 8, 9]],
+    [...at(SHAPES, 7), [65, 1]],
+    [...at(SHAPES, 8), [9]],
   ] as const)("in chunks equals the reference, and the cache with it: %s", async (_, shape, sizes) => {
-    const { layer, cache, expected, download, width, tolerance } = layerOf(shape);
+    const { layer, norm, cache, expected, download, width, tolerance } = layerOf(shape);
     const length = sizes.reduce((a: number, b) => a + b, 0);
     const qkv = qkvOf(shape, 5, length);
-    const y = await prefill(makeTier(tier, false), shape, layer, qkv, sizes);
+    const y = await prefill(makeTier(tier, false), shape, { layer, norm }, qkv, sizes);
     expectRows(y, expected(qkv, 0), shape.headDim, tolerance);
     const after = await download();
     for (const name of ["keys", "values"] as const) {
@@ -270,26 +317,33 @@ describe.each(TIERS)("kv_write and attention_prefill on the tier %s", (tier) => 
     }
   });
 
-  test("of n rows is n decode steps", async () => {
-    const shape: Shape = { heads: 4, kvHeads: 2, headDim: 8, pairing: "half-split", rotary: 4, kv: "f16" };
+  test.each<[string, Partial<Shape>, number]>([
+    ["plain", { kv: "f16" }, 0],
+    // Normalized by two kernels, whose roundings may differ.
+    ["windowed, softcapped and normalized", { window: 5, softcap: 2, norm: "layer" }, F32_SUMS],
+  ])("of n rows is n decode steps: %s", async (_, more, cacheTolerance) => {
+    const shape: Shape = { heads: 4, kvHeads: 2, headDim: 8, pairing: "half-split", rotary: 4, kv: "f32", ...more };
     const [together, alone] = [layerOf(shape), layerOf(shape)];
     const length = 19;
     const qkv = qkvOf(shape, 6, length);
-    const rows = await prefill(makeTier(tier, false), shape, together.layer, qkv, [length]);
-    const step = await decoder(makeTier(tier, false), shape, alone.layer);
+    const rows = await prefill(makeTier(tier, false), shape, together, qkv, [length]);
+    const step = await decoder(makeTier(tier, false), shape, alone);
     const [row, out] = [(4 + 2 * 2) * 8, 4 * 8];
     for (let t = 0; t < length; t++) {
       const y = await step(t, qkv.subarray(t * row, (t + 1) * row));
       expectRows(rows.subarray(t * out, (t + 1) * out), y, shape.headDim, F32_SUMS); // both round keys the same way
     }
-    expect(await together.download()).toEqual(await alone.download());
+    const [ofChunk, ofSteps] = [await together.download(), await alone.download()];
+    for (const name of ["keys", "values"] as const) {
+      expectRows(ofChunk[name], ofSteps[name], shape.headDim, cacheTolerance);
+    }
   });
 });
 
 test("values beyond a half float's range are kept as its largest, not as infinity", async () => {
   const shape: Shape = { heads: 1, kvHeads: 1, headDim: 4, pairing: undefined, rotary: 0, kv: "f16" };
   const { layer, download } = layerOf(shape);
-  const step = await decoder(makeTier("cpu", false), shape, layer);
+  const step = await decoder(makeTier("cpu", false), shape, { layer, norm: undefined });
   const y = await step(0, Float32Array.of(0, 0, 0, 0, 1e5, -1e5, 65504, 1, 7e4, -7e4, 2, -3));
   expect([...y]).toEqual([65504, -65504, 2, -3]);
   expect([...(await download()).keys.subarray(0, 4)]).toEqual([65504, -65504, 65504, 1]);

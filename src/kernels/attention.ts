@@ -2,7 +2,7 @@ import { WordloomError } from "../errors";
 import type { RopeSpec } from "../models/decoder-spec";
 import { read, write, type Dispatch } from "../gpu/pipelines";
 import { f32 } from "../gpu/wgsl";
-import { makeDispatch, paddedWidth, type KernelContext } from "./kernel";
+import { checkSize, makeDispatch, paddedWidth, type KernelContext, type QueryKeyNormInput } from "./kernel";
 
 export type KvFormat = "f32" | "f16";
 
@@ -13,6 +13,10 @@ export interface AttentionLayer {
   /** A multiple of 4. */
   headDim: number;
   scale: number;
+  /** A position attends to so many, itself included; undefined: to all before it. */
+  window?: number | undefined;
+  /** Scores are kept within ±softcap; undefined: as they are. */
+  softcap?: number | undefined;
   rope:
     | { pairing: RopeSpec["pairing"]; pairs: number; /** [positions, pairs] of (cos, sin) f32 */ table: GPUBuffer }
     | undefined;
@@ -38,6 +42,7 @@ export const partialsBytes = (headCount: number, headDim: number, splits: number
  * Decode: RoPE, KV write and attention of one token; see shaders/attention_decode.wgsl, attention_combine.wgsl.
  *
  * @param qkv [(heads + 2 · kv heads) · headDim] f32
+ * @param norm of each head of q and k, where the layer has one; one over all heads is `queryKeyNorm`'s, before this
  * @param partials partialsBytes; undefined where the tier does not split
  * @param y [heads · headDim] f32
  * @returns one dispatch, or two where the context is split
@@ -48,30 +53,46 @@ export function attentionDecode(
     sequences,
     layer,
     qkv,
+    norm,
     partials,
     y,
   }: {
     sequences: GPUBuffer;
     layer: AttentionLayer;
     qkv: GPUBuffer;
+    norm?: QueryKeyNormInput | undefined;
     partials: GPUBuffer | undefined;
     y: GPUBuffer;
   },
 ): Promise<Dispatch[]> {
   const { tier } = context;
+  if (norm !== undefined) checkSize("attention norm", norm.weights, 4 * layer.headDim * 4);
   const split = partials !== undefined;
   const splits = split ? tier.attentionSplits : 1;
   const shape = { HEADS: layer.headCount, HEAD_DIM: layer.headDim, SPLITS: splits };
   const attention = makeDispatch(context, "attention_decode", {
     label: "attention",
-    defines: { ...layerDefines(layer, "decode"), KV_ACCESS: "read_write", SPLIT: split },
-    constants: { ...layerConstants(layer), ...shape, TILE: Math.max(tier.workgroupSize, 16) },
+    defines: {
+      ...layerDefines(layer, "decode"),
+      ...scoreDefines(layer),
+      KV_ACCESS: "read_write",
+      SPLIT: split,
+      QUERY_KEY_NORM: norm?.kind ?? "",
+    },
+    constants: {
+      ...layerConstants(layer),
+      ...scoreConstants(layer),
+      ...shape,
+      TILE: Math.max(tier.workgroupSize, 16),
+      ...(norm && { NORM_EPS: f32(norm.eps) }),
+    },
     bindings: {
       0: read(sequences),
       1: read(qkv),
       2: layer.rope && read(layer.rope.table),
       3: write(layer.kv.keys),
       4: write(layer.kv.values),
+      5: norm && read(norm.weights),
       6: write(partials ?? y),
     },
     grid: () => [layer.headCount, splits, 1],
@@ -122,9 +143,10 @@ export function attentionPrefill(
 ): Promise<Dispatch> {
   return makeDispatch(context, "attention_prefill", {
     label: "attention",
-    defines: { ...layerDefines(layer, "prefill"), KV_ACCESS: "read" },
+    defines: { ...layerDefines(layer, "prefill"), ...scoreDefines(layer), KV_ACCESS: "read" },
     constants: {
       ...layerConstants(layer),
+      ...scoreConstants(layer),
       QKV_STRIDE: qkvStride(layer),
       Y_STRIDE: paddedWidth(layer.headCount * layer.headDim),
     },
@@ -164,3 +186,14 @@ function layerConstants(layer: AttentionLayer) {
     SCALE: f32(layer.scale),
   };
 }
+
+/** Of the kernels that compare q with k. */
+const scoreDefines = ({ window, softcap }: AttentionLayer) => ({
+  WINDOW: window !== undefined,
+  SOFTCAP: softcap !== undefined,
+});
+
+const scoreConstants = ({ window, softcap }: AttentionLayer) => ({
+  ...(window !== undefined && { WINDOW: window }),
+  ...(softcap !== undefined && { SOFTCAP: f32(softcap) }),
+});

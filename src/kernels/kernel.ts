@@ -39,6 +39,16 @@ export interface NormInput {
   weights: GPUBuffer;
 }
 
+/** The norm of q and k before rotation: of each head (parts = heads), or of all heads at once (one part). */
+export interface QueryKeyNormInput {
+  kind: "rms" | "layer";
+  eps: number;
+  query: { parts: number; width: number };
+  key: { parts: number; width: number };
+  /** q's weight and shift, each [query.width] f32, then k's, each [key.width]. */
+  weights: GPUBuffer;
+}
+
 /** Compiles and binds one kernel for this tier. */
 export function makeDispatch(
   { pipelines, tier }: KernelContext,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { activation, add, layerNorm, linear, rmsNorm } from "../backends/reference/operations";
+import { activation, add, layerNorm, linear, logits, rmsNorm } from "../backends/reference/operations";
 import { makeTier, type Reduction } from "../gpu/tier";
 import { expectRows, F32_SUMS, gpuHarness, largestOfRows, padded, TIERS, WEIGHT_FORMATS } from "../testing/gpu-harness";
 import { normalValues, seededRandom } from "../testing/random";
@@ -15,6 +15,12 @@ const EPILOGUES: readonly (readonly [name: string, Epilogue])[] = [
   ["residual", { kind: "residual" }],
   ["activation gelu_tanh", { kind: "activation", activation: "gelu_tanh" }],
   ["gated silu", { kind: "gated", activation: "silu" }],
+];
+/** Of one format, since none of them knows of formats; products are of size 1, so that the softcap is felt. */
+const SCALED: readonly (readonly [name: string, Epilogue])[] = [
+  ["residual of a factor", { kind: "residual", scale: 0.22 }],
+  ["logits of a factor", { kind: "logits", scale: -0.5, softcap: undefined }],
+  ["softcapped logits", { kind: "logits", scale: 1, softcap: 1.5 }],
 ];
 const NORMS = [undefined, "rms", "layer"] as const;
 type Norm = (typeof NORMS)[number];
@@ -55,7 +61,8 @@ function product({ format, epilogue, norm, bias: withBias, outputs, inputs }: Ca
     });
   const [gates, ups] = gated ? [half(0), half(outputs)] : [all, all];
   let expected = all;
-  if (epilogue.kind === "residual") expected = add(before, all);
+  if (epilogue.kind === "residual") expected = add(before, all, epilogue.scale);
+  if (epilogue.kind === "logits") expected = logits(all, epilogue.scale, epilogue.softcap);
   if (epilogue.kind === "activation") expected = activation(all, undefined, epilogue.activation);
   if (epilogue.kind === "gated") expected = activation(gates, ups, epilogue.activation);
   // An activation's tail is small where what it was made of, and the rounding of that, is not.
@@ -107,6 +114,13 @@ describe.each(TIERS.map((tier, index): [Reduction, number] => [tier, index]))(
       const { expected, scale, options: shared, y, norm } = product(options, 1);
       gpu.run([await gemv(gpu.context(tier), { ...shared, y, norm, sequences: gpu.record() })]);
       expectRows(await gpu.unpadded(y, 1, options.outputs), expected, options.outputs, F32_SUMS, scale);
+    });
+
+    test.each(SCALED)("f32, %s", async (_, epilogue) => {
+      const options = { format: "f32", epilogue, norm: "rms", bias: true, outputs: 17, inputs: 36 } as const;
+      const { expected, scale, options: shared, y, norm } = product(options, 1);
+      gpu.run([await gemv(gpu.context(tier), { ...shared, y, norm, sequences: gpu.record() })]);
+      expectRows(await gpu.unpadded(y, 1, 17), expected, 17, F32_SUMS, scale);
     });
 
     test("more blocks of rows than there are to work on them", async () => {
@@ -171,6 +185,17 @@ describe.each([
       }
     },
   );
+});
+
+describe.each(["cpu", "workgroup"] as const)("gemm on the tier %s equals the reference for", (tier) => {
+  test.each(SCALED)("%s", async (_, epilogue) => {
+    const [outputs, rows] = [5, 3];
+    const options = { format: "f32", epilogue, norm: undefined, bias: true, outputs, inputs: 36 } as const;
+    const { expected, scale, options: shared, y } = product(options, rows);
+    const chunk = gpu.chunk(0, new Uint32Array(rows));
+    gpu.run([await gemm(gpu.context(tier), { ...shared, y, chunk, rows })], rows);
+    expectRows(await gpu.unpadded(y, rows, outputs), expected, outputs, F32_SUMS, scale);
+  });
 });
 
 // Tiles of gemm are 64 (gated: 32) rows of the matrix; of gemm_registers 16.

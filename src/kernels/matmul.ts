@@ -1,13 +1,16 @@
 import type { Activation } from "../models/decoder-spec";
 import { gridOf, read, write, type Dispatch } from "../gpu/pipelines";
 import type { Tier } from "../gpu/tier";
-import { f32 } from "../gpu/wgsl";
+import { f32, type WgslConstant } from "../gpu/wgsl";
 import { checkSize, makeDispatch, paddedWidth, type KernelContext, type MatrixPart, type NormInput } from "./kernel";
 
 /** What becomes of the product; see shaders/lib/epilogue.wgsl. */
 export type Epilogue =
   | { kind: "store" }
-  | { kind: "residual" }
+  /** y += scale · product; default 1 */
+  | { kind: "residual"; scale?: number }
+  /** y = scale · product, kept within ±softcap */
+  | { kind: "logits"; scale: number; softcap: number | undefined }
   | { kind: "activation"; activation: Activation }
   | { kind: "gated"; activation: Activation };
 
@@ -86,18 +89,26 @@ function productDefines({ matrix, bias, epilogue }: MatrixProduct, tier: Tier): 
     QUADS: tier.quads && (matrix.format === "q8" || matrix.format === "q4"),
     WEIGHTS: matrix.format,
     BIAS: bias !== undefined,
-    EPILOGUE: epilogue.kind,
+    EPILOGUE: epilogue.kind === "logits" ? "store" : epilogue.kind,
     ACTIVATION: "activation" in epilogue ? epilogue.activation : "",
+    SCALED: scaleOf(epilogue) !== 1,
+    SOFTCAP: softcapOf(epilogue) !== undefined,
   };
 }
 
-function productConstants(product: MatrixProduct): Record<string, number> {
+const scaleOf = (epilogue: Epilogue) => ("scale" in epilogue ? epilogue.scale : undefined) ?? 1;
+const softcapOf = (epilogue: Epilogue) => (epilogue.kind === "logits" ? epilogue.softcap : undefined);
+
+function productConstants(product: MatrixProduct): Record<string, WgslConstant> {
   const { matrix, outputs, epilogue } = product;
+  const [scale, softcap] = [scaleOf(epilogue), softcapOf(epilogue)];
   return {
     N: outputRows(product),
     K: matrix.columns,
     Y_STRIDE: paddedWidth(outputs),
     Y_OFFSET: matrix.firstRow,
     BIAS_ROWS: epilogue.kind === "gated" ? outputs : 0,
+    ...(scale !== 1 && { SCALE: f32(scale) }),
+    ...(softcap !== undefined && { SOFTCAP: f32(softcap) }),
   };
 }

@@ -84,7 +84,7 @@ function tinyConfig(options: TinyModelOptions): Record<string, unknown> {
 }
 
 /** Norm weights near 1, biases small but felt, matrices that keep the size of what they multiply. */
-function tinyValues({ name, shape: [rows, columns] }: TensorBinding, random: () => number): Float32Array {
+export function tinyValues({ name, shape: [rows, columns] }: TensorBinding, random: () => number): Float32Array {
   if (name.endsWith("norm.weight")) return normalValues(random, columns, 0.2, 1);
   if (name.endsWith(".bias")) return normalValues(random, rows * columns, 0.2);
   if (name === "token_embedding" || name === "position_embedding") return normalValues(random, rows * columns, 0.5);

@@ -15,9 +15,15 @@ import {
   type KvFormat,
 } from "../../kernels/attention";
 import { embed } from "../../kernels/embed";
-import { paddedWidth, type KernelContext, type MatrixPart } from "../../kernels/kernel";
+import {
+  paddedWidth,
+  type KernelContext,
+  type MatrixPart,
+  type QueryKeyNormInput,
+  type StepKind,
+} from "../../kernels/kernel";
 import { gemm, gemv } from "../../kernels/matmul";
-import { norm } from "../../kernels/norm";
+import { norm, queryKeyNorm } from "../../kernels/norm";
 import { ropeTable } from "../../models/rope-frequencies";
 import type { AttentionSpec, RopeSpec } from "../../models/decoder-spec";
 import type { ValueName } from "../../models/operations";
@@ -38,6 +44,7 @@ export interface RecordingContext {
 
 type Matmul = Extract<FusedOperation, { kind: "matmul" }>;
 type Attention = Extract<FusedOperation, { kind: "attention" }>;
+type NormAdd = Extract<FusedOperation, { kind: "norm_add" }>;
 type Embed = Extract<FusedOperation, { kind: "embed" }>;
 
 /** Intermediate values [rows, padded width]; layers take turns in the same buffers. */
@@ -61,12 +68,21 @@ class Values {
   }
 }
 
+/** What a kernel of both kinds of step is recorded for. */
+interface StepRows {
+  step: StepKind;
+  values: Values;
+  rows: number;
+}
+
 export class Recorder {
   #layers = new Map<number, AttentionLayer>();
   #ropeTables = new Map<string, GPUBuffer>();
   #positions = new Map<string, GPUBuffer>();
   readonly decodeValues: Values;
   readonly prefillValues: Values;
+  readonly #one: StepRows;
+  readonly #many: StepRows;
 
   constructor(
     private readonly context: RecordingContext,
@@ -76,15 +92,19 @@ export class Recorder {
   ) {
     this.decodeValues = new Values(context.work, "decode", 1);
     this.prefillValues = new Values(context.work, "prefill", prefillRows);
+    this.#one = { step: { kind: "decode", sequences }, values: this.decodeValues, rows: 1 };
+    this.#many = { step: { kind: "prefill", chunk }, values: this.prefillValues, rows: prefillRows };
   }
 
   async decode(operations: readonly FusedOperation[]): Promise<Dispatch[]> {
     const lists = operations.map((operation) => {
       switch (operation.kind) {
         case "embed":
-          return this.#embed(operation, { kind: "decode", sequences: this.sequences }, this.decodeValues, 1);
+          return this.#embed(operation, this.#one);
         case "matmul":
           return this.#gemv(operation);
+        case "norm_add":
+          return this.#normAdd(operation, this.#one);
         case "attention":
           return this.#attentionDecode(operation);
       }
@@ -96,9 +116,11 @@ export class Recorder {
     const lists = operations.map((operation) => {
       switch (operation.kind) {
         case "embed":
-          return this.#embed(operation, { kind: "prefill", chunk: this.chunk }, this.prefillValues, this.prefillRows);
+          return this.#embed(operation, this.#many);
         case "matmul":
           return this.#gemm(operation);
+        case "norm_add":
+          return this.#normAdd(operation, this.#many);
         case "attention":
           return this.#attentionPrefill(operation);
       }
@@ -106,12 +128,7 @@ export class Recorder {
     return (await Promise.all(lists)).flat();
   }
 
-  #embed(
-    { table, positions, scale, to, width }: Embed,
-    step: Parameters<typeof embed>[1]["step"],
-    values: Values,
-    rows: number,
-  ) {
+  #embed({ table, positions, scale, to, width }: Embed, { step, values, rows }: StepRows) {
     const learned = positions === undefined ? undefined : this.#positionTable(positions);
     const x = values.get(to, width);
     return Promise.all(
@@ -186,17 +203,38 @@ export class Recorder {
     });
   }
 
-  #attentionDecode({ layer, qkv, to, spec }: Attention) {
+  #normAdd({ norm: fusedNorm, from, to, width, scale }: NormAdd, { step, values, rows }: StepRows) {
+    const { kernels, weights } = this.context;
+    const [x, y] = [values.get(from, width), values.get(to, width)];
+    return Promise.all([norm(kernels, { step, norm: weights.norm(fusedNorm), x, y, rows, width, add: scale })]);
+  }
+
+  /** A norm over all heads, and over each head of a chunk; in decode attention itself does those of a head. */
+  #queryKeyNorm(spec: AttentionSpec, norm: QueryKeyNormInput, qkv: ValueName, { step, values, rows }: StepRows) {
+    const width = qkvWidth(spec);
+    return queryKeyNorm(this.context.kernels, { step, norm, qkv: values.get(qkv, width), rows, width });
+  }
+
+  #queryKeyNormInput({ queryKeyNorm, spec }: Attention): QueryKeyNormInput | undefined {
+    return queryKeyNorm && this.context.weights.queryKeyNorm(queryKeyNorm, spec);
+  }
+
+  async #attentionDecode(operation: Attention): Promise<Dispatch[]> {
+    const { layer, qkv, to, spec, queryKeyNorm } = operation;
     const { kernels, work } = this.context;
+    const norm = this.#queryKeyNormInput(operation);
+    const before = norm && queryKeyNorm?.over === "all" ? [this.#queryKeyNorm(spec, norm, qkv, this.#one)] : [];
     const bytes = partialsBytes(spec.headCount, spec.headDim, kernels.tier.attentionSplits);
     const width = spec.headCount * spec.headDim;
-    return attentionDecode(kernels, {
+    const attention = attentionDecode(kernels, {
       sequences: this.sequences,
       layer: this.#layer(layer, spec),
       qkv: this.decodeValues.get(qkv, qkvWidth(spec)),
+      norm: queryKeyNorm?.over === "head" ? norm : undefined,
       partials: bytes === 0 ? undefined : this.#partials(work, bytes),
       y: this.decodeValues.get(to, width),
     });
+    return [...(await Promise.all(before)), ...(await attention)];
   }
 
   #partialsBuffer: GPUBuffer | undefined;
@@ -206,8 +244,10 @@ export class Recorder {
     return this.#partialsBuffer;
   }
 
-  #attentionPrefill({ layer: index, qkv, to, spec }: Attention) {
+  #attentionPrefill(operation: Attention) {
+    const { layer: index, qkv, to, spec } = operation;
     const { kernels } = this.context;
+    const norm = this.#queryKeyNormInput(operation);
     const layer = this.#layer(index, spec);
     const shared = {
       chunk: this.chunk,
@@ -216,6 +256,7 @@ export class Recorder {
       rows: this.prefillRows,
     };
     return Promise.all([
+      ...(norm === undefined ? [] : [this.#queryKeyNorm(spec, norm, qkv, this.#many)]),
       kvWrite(kernels, shared),
       attentionPrefill(kernels, { ...shared, y: this.prefillValues.get(to, spec.headCount * spec.headDim) }),
     ]);
@@ -231,6 +272,9 @@ export class Recorder {
       keyValueHeadCount: spec.keyValueHeadCount,
       headDim: spec.headDim,
       scale: spec.scale,
+      // A window as long as the context hides nothing.
+      window: spec.window !== undefined && spec.window < capacity ? spec.window : undefined,
+      softcap: spec.softcap,
       rope: spec.rope && {
         pairing: spec.rope.pairing,
         pairs: spec.rope.inverseFrequencies.length,
@@ -248,7 +292,7 @@ export class Recorder {
   }
 
   #ropeTable(rope: RopeSpec): GPUBuffer {
-    const key = rope.inverseFrequencies.join();
+    const key = [rope.magnitude ?? 1, ...rope.inverseFrequencies].join();
     let table = this.#ropeTables.get(key);
     if (table === undefined) {
       const { cos, sin } = ropeTable(rope, this.context.contextLength);

@@ -2,10 +2,10 @@
 import { WordloomError } from "../../errors";
 import { packedBytes, packRows, rowLayout, type HeldDtype, type PackedRows } from "../../formats/quantization";
 import type { BufferArena } from "../../gpu/buffers";
-import { paddedWidth, type MatrixPart, type NormInput } from "../../kernels/kernel";
-import type { DecoderSpec, TensorName } from "../../models/decoder-spec";
+import { paddedWidth, type MatrixPart, type NormInput, type QueryKeyNormInput } from "../../kernels/kernel";
+import type { AttentionSpec, DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { WeightSink } from "../backend";
-import type { FusedMatrix, FusedNorm } from "./fuse";
+import type { FusedVector, FusedMatrix, FusedNorm, FusedQueryKeyNorm } from "./fuse";
 
 /** Where some rows of a tensor go. */
 interface Destination {
@@ -20,7 +20,7 @@ export class WeightStore implements WeightSink {
   #destinations = new Map<TensorName, Destination[]>();
   #shapes: ReadonlyMap<TensorName, readonly [rows: number, columns: number]>;
   #matrices = new Map<string, MatrixPart[]>();
-  #vectors = new Map<string, GPUBuffer>();
+  #vectorBuffers = new Map<string, GPUBuffer>();
   #reuse: PackedRows | undefined;
 
   constructor(
@@ -113,18 +113,35 @@ export class WeightStore implements WeightSink {
   /** Vectors one after the other in f32, each padded as activations are: a norm's weight and shift. */
   norm({ spec, weight, bias }: FusedNorm): NormInput {
     const width = paddedWidth(this.#widthOf(weight));
+    const parts = [
+      { name: weight, rows: width },
+      { name: bias, rows: width },
+    ];
+    return { kind: spec.kind, eps: spec.eps, weights: this.#vectors(parts) };
+  }
+
+  /** The norms of q and k as one buffer, without padding. */
+  queryKeyNorm({ over, query, key }: FusedQueryKeyNorm, heads: AttentionSpec): QueryKeyNormInput {
+    const [queryWidth, keyWidth] = [this.#widthOf(query.weight), this.#widthOf(key.weight)];
+    const weights = this.#vectors([
+      { name: query.weight, rows: queryWidth },
+      { name: query.bias, rows: queryWidth },
+      { name: key.weight, rows: keyWidth },
+      { name: key.bias, rows: keyWidth },
+    ]);
+    const [queryParts, keyParts] = over === "all" ? [1, 1] : [heads.headCount, heads.keyValueHeadCount];
     return {
-      kind: spec.kind,
-      eps: spec.eps,
-      weights: this.#vector(weight, 2 * width, bias === undefined ? [weight] : [weight, bias], width),
+      kind: query.spec.kind,
+      eps: query.spec.eps,
+      query: { parts: queryParts, width: queryWidth },
+      key: { parts: keyParts, width: keyWidth },
+      weights,
     };
   }
 
   /** Biases one after the other in f32, without padding; undefined if there are none. */
-  bias(names: readonly TensorName[]): GPUBuffer | undefined {
-    if (names.length === 0) return undefined;
-    const width = names.reduce((sum, name) => sum + this.#widthOf(name), 0);
-    return this.#vector(names.join(), width, names, undefined);
+  bias(biases: readonly FusedVector[]): GPUBuffer | undefined {
+    return biases.length === 0 ? undefined : this.#vectors(biases);
   }
 
   /** A matrix that stays f32: [rows, columns padded to 4]. */
@@ -144,21 +161,25 @@ export class WeightStore implements WeightSink {
     return buffer;
   }
 
-  #vector(key: string, width: number, names: readonly TensorName[], stride: number | undefined): GPUBuffer {
-    const known = this.#vectors.get(key);
+  /** Vectors one after the other in f32, each with room for `rows` numbers; those without a name stay zero. */
+  #vectors(parts: readonly FusedVector[]): GPUBuffer {
+    const key = parts.map(({ name, rows }) => name ?? String(rows)).join();
+    const known = this.#vectorBuffers.get(key);
     if (known !== undefined) return known;
+    const width = parts.reduce((sum, { rows }) => sum + rows, 0);
     const buffer = this.arena.storage(key, width * 4);
-    let offset = 0;
-    for (const name of names) {
-      const at = offset;
+    let first = 0;
+    for (const { name, rows } of parts) {
+      const at = first;
+      first += rows;
+      if (name === undefined) continue;
       this.#addDestination(name, {
         firstRow: 0,
         rows: 1,
         write: (_row, _rows, values) => this.device.queue.writeBuffer(buffer, at * 4, new Float32Array(values)),
       });
-      offset += stride ?? this.#widthOf(name);
     }
-    this.#vectors.set(key, buffer);
+    this.#vectorBuffers.set(key, buffer);
     return buffer;
   }
 

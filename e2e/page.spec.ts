@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { expect, test } from "./fixtures";
 import { inState, LOAD_MS, loom, prompt, text, withoutWebGpu } from "./loom";
@@ -89,6 +91,41 @@ test("a model from another server is asked for only after a click", async ({ pag
   await page.waitForTimeout(500);
   expect(watched.outsideRequests).toEqual([]);
   await expect(loom(page)).toHaveAttribute("state", "idle");
+});
+
+test.describe("a model from another server", () => {
+  test.use({ expectedErrors: [/404 \(Not Found\)/] }); // it has no chat template
+
+  test("is told what it would take before its weights are fetched", async ({ page }) => {
+    const asked: string[] = [];
+    await page.route("https://models.example/**", async (route) => {
+      const request = route.request();
+      const name = new URL(request.url()).pathname.split("/").at(-1) ?? "";
+      asked.push(`${request.method()} ${name} ${request.headers()["range"] ?? ""}`.trim());
+      const headers: Record<string, string> = {
+        "access-control-allow-origin": "*",
+        "access-control-allow-headers": "*",
+      };
+      const file = fileURLToPath(new URL(`../src/testing/golden/llama/${name}`, import.meta.url));
+      if (!existsSync(file)) return route.fulfill({ status: 404, headers });
+      const bytes = readFileSync(file);
+      const range = /bytes=(\d+)-(\d+)/.exec(request.headers()["range"] ?? "");
+      if (!range) return route.fulfill({ body: bytes, headers });
+      const [start, end] = [Number(range[1]), Math.min(Number(range[2]), bytes.length - 1)];
+      headers["content-range"] = `bytes ${start}-${end}/${bytes.length}`;
+      return route.fulfill({ status: 206, body: bytes.subarray(start, end + 1), headers });
+    });
+    await page.goto("./?model=https://models.example/llama&dtype=f32&context-length=64");
+    expect(asked).toEqual([]);
+    await page.getByRole("button", { name: "What would it take?" }).click();
+    await expect(page.getByText("It fits.")).toBeVisible({ timeout: LOAD_MS });
+    await expect(page.locator(".plan")).toContainText("as f32 with 64 positions: 1.2 MiB, of which weights 977 KiB");
+    expect(asked.filter((each) => each.startsWith("GET model.safetensors"))).toEqual([
+      "GET model.safetensors bytes=0-65535",
+    ]);
+    await page.getByRole("button", { name: "Load it" }).click();
+    await inState(page, "ready");
+  });
 });
 
 test("a prompt longer than the context is refused with both numbers, and the prompt can be changed at once", async ({

@@ -15,7 +15,7 @@ describe("the planned bytes are the allocated ones, for", () => {
     ["a llama as q4 with an f32 cache", goldenUrl("llama"), { dtype: "q4", kvDtype: "f32" }],
     ["scaled RoPE as f16", goldenUrl("llama-rope3"), { dtype: "f16", contextLength: 333 }],
     ["a gpt2 as q8", goldenUrl("gpt2"), { dtype: "q8", contextLength: 1 }],
-    ["a gpt2 as f32, on GPU kernels", goldenUrl("gpt2"), { dtype: "f32", internal: { tier: "workgroup" } }],
+    ["a gpt2 as f32 with an f16 cache", goldenUrl("gpt2"), { dtype: "f32", kvDtype: "f16" }],
     ["the bundled model", BUNDLED_URL, {}],
     ["the bundled model in a budget", BUNDLED_URL, { memoryBudgetBytes: 6.5 * MIB }],
   ];

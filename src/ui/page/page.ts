@@ -1,10 +1,13 @@
 import { LitElement, html, nothing } from "lit";
 import { customElement, state } from "lit/decorators.js";
+import { TextGenerator } from "../../api/text-generator";
+import { WordloomError } from "../../errors";
 import "../word-loom/word-loom";
 import type { GenerationEnd, GeneratorInfo, LoadProgress } from "../generator";
 import { formatBytes, modelName } from "../word-loom/format";
-import { BUNDLED_MODEL, type LoadSettings } from "../word-loom/options";
+import { BUNDLED_MODEL, planOptions, type LoadSettings } from "../word-loom/options";
 import type { WordLoom } from "../word-loom/word-loom";
+import { consentTemplate, type ConsentActions, type Planning } from "./consent";
 import { ledgerTemplate } from "./ledger";
 import { foreignHost, readQuery } from "./query";
 import { isSet, samplingAmong, samplingOf, type Preset, type Sampling } from "./sampling";
@@ -35,6 +38,7 @@ export class WordloomPage extends LitElement {
   @state() private generate: SheetState["generate"] = this.#query.generate;
   @state() private load: LoadSettings = this.#query.load;
   @state() private agreed = this.#foreignHost === undefined;
+  @state() private planning: Planning = { kind: "unasked" };
   @state() private info: GeneratorInfo | undefined;
   /** Of the weights' files, as soon as loading tells. */
   @state() private modelBytes: number | undefined;
@@ -104,11 +108,27 @@ export class WordloomPage extends LitElement {
     if (this.#loom.state === "ready") await this.#loom.generate();
   }
 
-  #agree = (): void => {
-    this.agreed = true;
-    if (this.#runAtOnce) void this.#writeAtOnce();
-    else void this.#loom.load();
+  readonly #consentActions: ConsentActions = {
+    ask: () => void this.#askForPlan(),
+    agree: (suggestion) => {
+      this.agreed = true;
+      if (suggestion) {
+        const { dtype, contextLength } = suggestion;
+        this.load = { ...this.load, dtype, contextLength };
+      }
+      void this.updateComplete.then(() => (this.#runAtOnce ? this.#writeAtOnce() : this.#loom.load()));
+    },
   };
+
+  async #askForPlan(): Promise<void> {
+    this.planning = { kind: "asking" };
+    try {
+      const plan = await TextGenerator.plan(this.load.model ?? BUNDLED_MODEL, planOptions(this.load));
+      this.planning = { kind: "known", plan };
+    } catch (error) {
+      this.planning = { kind: "failed", error: WordloomError.from(error) };
+    }
+  }
 
   #begin(beginning: string): void {
     void this.#loom.generate(beginning);
@@ -229,16 +249,11 @@ export class WordloomPage extends LitElement {
   }
 
   #introTemplate() {
-    if (!this.agreed)
-      return html`
-        <div class="intro">
-          <p>
-            This address asks for the model <b>${modelName(this.load.model ?? "")}</b>, which comes from
-            <b>${this.#foreignHost}</b>. It is fetched only if you wish; then it stays and runs on this device.
-          </p>
-          <button type="button" @click=${this.#agree}>${this.#query.run ? "Load it and write" : "Load it"}</button>
-        </div>
-      `;
+    if (!this.agreed) {
+      const { model = "" } = this.load;
+      const consent = { model, host: this.#foreignHost, planning: this.planning, run: this.#query.run };
+      return consentTemplate(consent, this.#consentActions);
+    }
     return html`
       <div class="intro">
         <p class="lead">Type a few words, and the model writes on from them.</p>

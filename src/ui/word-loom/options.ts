@@ -1,5 +1,5 @@
 /** The element's attributes as the options of `TextGenerator.load` and `generate`; only what was set is passed on. */
-import type { LoadOptions } from "../../api/options";
+import type { LoadOptions, PlanOptions } from "../../api/options";
 import type { GenerateOptions } from "../generator";
 
 /** Where the page keeps the model that needs no download from elsewhere; relative to the page. */
@@ -40,6 +40,11 @@ export function loadOptions(settings: LoadSettings): LoadOptions {
     backend: settings.backend as LoadOptions["backend"],
     allowReference: settings.allowReference || undefined,
   });
+}
+
+/** Those of them that change what a model takes. */
+export function planOptions({ dtype, contextLength }: LoadSettings): PlanOptions {
+  return withoutUndefined({ dtype: dtype as PlanOptions["dtype"], contextLength }); // checked by name, as above
 }
 
 export function generateOptions(settings: GenerateSettings): GenerateOptions {

@@ -34,6 +34,9 @@ export interface AttentionLayer {
 export const cacheBytes = (keyValueHeadCount: number, headDim: number, capacity: number, format: KvFormat) =>
   keyValueHeadCount * headDim * capacity * (format === "f16" ? 2 : 4);
 
+/** Bytes of the cosines and sines of `pairs` rotated pairs at `positions` positions. */
+export const ropeTableBytes = (pairs: number, positions: number) => positions * pairs * 8;
+
 /** Bytes of attention_decode's partials; 0 where the tier does not split. */
 export const partialsBytes = (headCount: number, headDim: number, splits: number) =>
   splits === 1 ? 0 : headCount * splits * (headDim + 4) * 4;

@@ -14,8 +14,11 @@ if (storiesUrl === "") console.warn("\n*** NOT TESTED in the browser: stories260
 
 /** The other models on the other tiers: golden.gpu.long.test.ts; their kernels compile slowly on a software adapter. */
 test.each([
-  ...tiersOf(device).map((tier) => ["llama", tier] as const),
-  ...GOLDEN_MODELS.filter((model) => model !== "llama").map((model) => [model, "cpu"] as const),
+  ...GOLDEN_MODELS.map((model) => [model, "cpu"] as const),
+  // Norms of heads, and norms over all heads and after blocks.
+  ...tiersOf(device).flatMap((tier) =>
+    tier === "cpu" ? [] : [[tier.startsWith("subgroups") ? "qwen3" : "olmo2", tier] as const],
+  ),
 ])(
   "the golden %s on the tier %s gives the golden ids and log-probabilities",
   async (model, tier) => {

@@ -5,6 +5,7 @@ import { emit } from "../../models/decoder";
 import { expectClose } from "../../testing/compare";
 import { samplingSettings } from "../../testing/sampling-settings";
 import { fillSink, tinyModel } from "../../testing/tiny-models";
+import { VARIED_NAMES, variedModel, type VariedModel } from "../../testing/varied-models";
 import type { Backend, KvDtype, WeightDtype } from "../backend";
 import { createReferenceBackend } from "../reference/reference-backend";
 import { createGpuBackend } from "./gpu-backend";
@@ -20,10 +21,13 @@ afterAll(() => shared.close());
 const round = (dtype: WeightDtype, values: Float32Array, rows: number, columns: number) =>
   unpackRows(dtype, packRows(dtype, values, rows, columns), rows, columns);
 
-async function both(kind: "llama" | "gpt2", tier: string, dtype: WeightDtype, kvDtype: KvDtype) {
+const plainModel = (kind: "llama" | "gpt2") => {
   const model = tinyModel({ kind });
-  const { spec } = model;
-  const program = emit(spec);
+  return { ...model, program: emit(model.spec) };
+};
+
+async function both(model: VariedModel, tier: string, dtype: WeightDtype, kvDtype: KvDtype) {
+  const { spec, program } = model;
   const { contextLength } = spec;
   const memoryBudgetBytes = undefined;
   const { device } = shared;
@@ -56,26 +60,32 @@ test.each([
   ["workgroup", "gpt2", "q4", "f32"],
 ] as const)(
   "on the tier %s a %s with %s weights and %s cache gives the reference's logits, in prefill and decode",
-  async (tier, kind, dtype, kvDtype) => {
-    const { gpu, reference, vocab } = await both(kind, tier, dtype, kvDtype);
-    const prompt = Uint32Array.from({ length: 19 }, (_, i) => (i * 7 + 3) % vocab);
-    for (const backend of [gpu, reference]) {
-      await backend.begin(begin(prompt));
-      await backend.prefill(prompt.subarray(0, 5), 0, false);
-    }
-    // f32 sums in another order; a cached half float may round the other way where the sums differ by that.
-    const tolerance = { relative: 1e-4, absolute: kvDtype === "f16" ? 2e-3 : 2e-4 };
-    const [ours, theirs] = [
-      await gpu.prefill(prompt.subarray(5), 5, true),
-      await reference.prefill(prompt.subarray(5), 5, true),
-    ];
-    expectClose(await gpu.readLogits(), await reference.readLogits(), tolerance);
-    expect(ours.id).toBe(theirs.id);
-    for (let i = 0; i < 6; i++) {
-      const [our, their] = [await gpu.step(), await reference.step()];
-      expectClose(await gpu.readLogits(), await reference.readLogits(), tolerance);
-      expect(our.id).toBe(their.id);
-      expectClose([our.logprob], [their.logprob], tolerance);
-    }
-  },
+  async (tier, kind, dtype, kvDtype) => expectReference(await both(plainModel(kind), tier, dtype, kvDtype), kvDtype),
 );
+
+// The other tiers have these parts in the tests of kernels and of golden models.
+test.each(VARIED_NAMES)("a model with %s gives the reference's logits, in prefill and decode", async (name) => {
+  await expectReference(await both(variedModel(name), "cpu", "f32", "f32"), "f32");
+});
+
+async function expectReference({ gpu, reference, vocab }: Awaited<ReturnType<typeof both>>, kvDtype: KvDtype) {
+  const prompt = Uint32Array.from({ length: 19 }, (_, i) => (i * 7 + 3) % vocab);
+  for (const backend of [gpu, reference]) {
+    await backend.begin(begin(prompt));
+    await backend.prefill(prompt.subarray(0, 5), 0, false);
+  }
+  // f32 sums in another order; a cached half float may round the other way where the sums differ by that.
+  const tolerance = { relative: 1e-4, absolute: kvDtype === "f16" ? 2e-3 : 2e-4 };
+  const [ours, theirs] = [
+    await gpu.prefill(prompt.subarray(5), 5, true),
+    await reference.prefill(prompt.subarray(5), 5, true),
+  ];
+  expectClose(await gpu.readLogits(), await reference.readLogits(), tolerance);
+  expect(ours.id).toBe(theirs.id);
+  for (let i = 0; i < 6; i++) {
+    const [our, their] = [await gpu.step(), await reference.step()];
+    expectClose(await gpu.readLogits(), await reference.readLogits(), tolerance);
+    expect(our.id).toBe(their.id);
+    expectClose([our.logprob], [their.logprob], tolerance);
+  }
+}

@@ -11,6 +11,7 @@ import {
   cacheBytes,
   kvWrite,
   partialsBytes,
+  ropeTableBytes,
   type AttentionLayer,
   type KvFormat,
 } from "../../kernels/attention";
@@ -301,7 +302,10 @@ export class Recorder {
         pairs[2 * i] = cos[i] ?? 0;
         pairs[2 * i + 1] = sin[i] ?? 0;
       }
-      table = this.context.work.storage("rope table", pairs.byteLength);
+      table = this.context.work.storage(
+        "rope table",
+        ropeTableBytes(rope.inverseFrequencies.length, this.context.contextLength),
+      );
       this.context.device.queue.writeBuffer(table, 0, pairs);
       this.#ropeTables.set(key, table);
     }

@@ -1,7 +1,7 @@
 /**
  * What the engine asks of a backend. `gpu` and `reference` both implement it; the engine knows no more than this.
  */
-import type { HeldDtype } from "../formats/quantization";
+import type { HeldDtype, PackedRows } from "../formats/quantization";
 import type { TensorName } from "../models/decoder-spec";
 
 export type WeightDtype = HeldDtype;
@@ -25,12 +25,15 @@ export interface BackendFacts {
 
 /** Takes the decoder's tensors in pieces of whole rows, in any order of tensors, rows ascending within one. */
 export interface WeightSink {
+  /** How matrices are held. */
+  readonly format?: WeightDtype;
   /**
    * @param name a decoder tensor (spec.tensors)
    * @param firstRow index of the first row in `values`
    * @param values [rows, columns] f32; may be reused by the caller after the call returns
+   * @param kept the same rows in `format`, exactly: a matrix takes these without rounding; may be reused, too
    */
-  write(name: TensorName, firstRow: number, values: Float32Array): void;
+  write(name: TensorName, firstRow: number, values: Float32Array, kept?: PackedRows): void;
   /** Resolves when everything written so far has been taken up (bounds memory; await it every few pieces). */
   drained(): Promise<void>;
 }

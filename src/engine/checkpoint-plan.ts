@@ -3,8 +3,7 @@
  * in file order, and which decoder tensors each of those serves.
  */
 import { WordloomError } from "../errors";
-import type { FloatDtype } from "../formats/floats";
-import { FLOAT_BYTES } from "../formats/floats";
+import type { GgmlType } from "../formats/ggml-types";
 import { readBytes, readJson } from "../formats/read-json";
 import {
   parseSafetensorsHeader,
@@ -45,8 +44,8 @@ export interface RowRun {
 
 /** A tensor of the checkpoint that is read once and serves all its uses. */
 export interface PlannedTensor {
-  source: SafetensorsTensor;
-  dtype: FloatDtype;
+  source: TensorPlace;
+  dtype: GgmlType;
   /** As it lies in the file; a vector is one row. */
   rows: number;
   columns: number;
@@ -63,21 +62,23 @@ export interface PlannedFile {
 }
 
 /**
+ * @param opened where the headers have been read already (GGUF, whose first header has the config, too)
  * @throws WordloomError model-not-found, tensor-missing, tensor-mismatch, model-unsupported (dtype), file-invalid
  */
 export async function planCheckpoint(
   files: ModelFiles,
   spec: DecoderSpec,
   signal: AbortSignal | undefined,
+  opened?: Checkpoint,
 ): Promise<PlannedFile[]> {
-  const checkpoint = await openCheckpoint(files, spec, signal);
+  const checkpoint = opened ?? (await openCheckpoint(files, spec, signal));
   const planned = new Map<string, PlannedTensor>();
   const perFile = new Map<ModelFile, PlannedTensor[]>();
   for (const binding of spec.tensors) {
     const { source, file } = checkpoint.locate(binding);
     let tensor = planned.get(source.name);
     if (tensor === undefined) {
-      tensor = { source, dtype: floatDtype(source), ...asMatrix(source, binding), uses: [] };
+      tensor = { source, dtype: elementType(source, checkpoint.types), ...asMatrix(source, binding), uses: [] };
       planned.set(source.name, tensor);
       perFile.set(file, [...(perFile.get(file) ?? []), tensor]);
     }
@@ -90,10 +91,18 @@ export async function planCheckpoint(
   });
 }
 
-interface Checkpoint {
+/** A tensor in a file, whichever format that has: its shape rows first, its first byte, and the byte after the last. */
+export type TensorPlace = SafetensorsTensor;
+
+export interface Checkpoint {
+  /** The element types that its format has and that can be read. */
+  types: readonly GgmlType[];
   /** The tensor that a binding names, and the file that holds it. */
-  locate(binding: TensorBinding): { source: SafetensorsTensor; file: ModelFile };
+  locate(binding: TensorBinding): { source: TensorPlace; file: ModelFile };
 }
+
+/** Of safetensors. */
+const FLOATS: readonly GgmlType[] = ["F32", "F16", "BF16"];
 
 /** One file, or the shards of an index; where there is an index, it decides, and other files are not looked at. */
 async function openCheckpoint(files: ModelFiles, spec: DecoderSpec, signal?: AbortSignal): Promise<Checkpoint> {
@@ -106,6 +115,7 @@ async function openCheckpoint(files: ModelFiles, spec: DecoderSpec, signal?: Abo
   }
   const { tensors } = await readHeader(file, files, signal);
   return {
+    types: FLOATS,
     locate: (binding) => {
       const name = firstKnown(binding, tensors);
       const source = name === undefined ? undefined : tensors.get(name);
@@ -142,6 +152,7 @@ async function openShards(
   }
   for (const opened of shards.values()) opened.header = await readHeader(opened.file, files, signal);
   return {
+    types: FLOATS,
     locate: (binding) => {
       const { name, shard } = shardOf(binding);
       const opened = shards.get(shard);
@@ -174,15 +185,17 @@ function missing(binding: TensorBinding, where: string): WordloomError {
   return new WordloomError("tensor-missing", `${binding.from.join(" or ")} is not in ${where}`);
 }
 
-function floatDtype({ name, dtype }: SafetensorsTensor): FloatDtype {
-  if (Object.hasOwn(FLOAT_BYTES, dtype)) return dtype as FloatDtype; // a key of that record
-  throw new WordloomError("model-unsupported", `${name} is held as ${dtype}; F32, F16 and BF16 can be read`, {
-    remedy: "Choose a checkpoint of the model in F32, F16 or BF16.",
+function elementType({ name, dtype }: TensorPlace, types: readonly GgmlType[]): GgmlType {
+  const type = types.find((each) => each === dtype);
+  if (type !== undefined) return type;
+  const listed = (word: string) => `${types.slice(0, -1).join(", ")} ${word} ${types.at(-1)}`;
+  throw new WordloomError("model-unsupported", `${name} is held as ${dtype}; ${listed("and")} can be read`, {
+    remedy: `Choose a checkpoint of the model in ${listed("or")}.`,
   });
 }
 
 /** A vector is one row. */
-function asMatrix(source: SafetensorsTensor, binding: TensorBinding): { rows: number; columns: number } {
+function asMatrix(source: TensorPlace, binding: TensorBinding): { rows: number; columns: number } {
   const [first, second] = source.shape;
   if (source.shape.length === 1 && first !== undefined) return { rows: 1, columns: first };
   if (source.shape.length === 2 && first !== undefined && second !== undefined) return { rows: first, columns: second };
@@ -219,7 +232,7 @@ function rowRuns({ rows }: TensorBinding, own: number): RowRun[] {
   }));
 }
 
-function mismatch(source: SafetensorsTensor, binding: TensorBinding): WordloomError {
+function mismatch(source: TensorPlace, binding: TensorBinding): WordloomError {
   const [rows, columns] = binding.shape;
   const whole = binding.rows?.of ?? rows;
   const matrix = binding.transpose ? [columns, whole] : [whole, columns];

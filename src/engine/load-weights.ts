@@ -1,16 +1,27 @@
 /**
- * From a checkpoint to a backend: weights stream through, converted to f32 on the way, and never pile up.
+ * From a checkpoint to a backend: weights stream through, converted to f32 on the way, and never pile up. Those that lie
+ * on the grid on which the backend holds matrices go there as they are, too.
  *
  * All headers are read and checked first (checkpoint-plan). Then each file is read once, in file order, in pieces of
  * whole rows. The exception is a transposed matrix, whose rows are spread over all of it: it is held whole, one at a time.
  */
 import type { WeightSink } from "../backends/backend";
 import { WordloomError } from "../errors";
-import { decodeFloats, FLOAT_BYTES, firstNonFinite } from "../formats/floats";
+import { firstNonFinite } from "../formats/floats";
+import { decodeGgml } from "../formats/ggml-decode";
+import { keepRows, keptAs, type KeptRows } from "../formats/ggml-kept";
+import { blockSize } from "../formats/ggml-types";
 import type { DecoderSpec } from "../models/decoder-spec";
+import type { PackedRows } from "../formats/quantization";
 import type { ModelFiles } from "../storage/model-files";
 import { ByteReader } from "./byte-reader";
-import { planCheckpoint, type PlannedFile, type PlannedTensor, type TensorUse } from "./checkpoint-plan";
+import {
+  planCheckpoint,
+  type Checkpoint,
+  type PlannedFile,
+  type PlannedTensor,
+  type TensorUse,
+} from "./checkpoint-plan";
 
 /** f32 bytes handed over at a time: one writeBuffer, measured fastest in Chrome. A longer row goes alone. */
 export const PIECE_BYTES = 4 * 1024 * 1024;
@@ -31,6 +42,8 @@ export interface WeightProgress {
 export interface LoadWeightsOptions {
   files: ModelFiles;
   spec: DecoderSpec;
+  /** Where its headers have been read already; see planCheckpoint. */
+  checkpoint?: Checkpoint | undefined;
   sink: WeightSink;
   /** Called at the start and the end of each file, and on the way as bytes come. */
   onProgress?: ((progress: WeightProgress) => void) | undefined;
@@ -45,12 +58,13 @@ export interface LoadWeightsOptions {
 export async function loadWeights({
   files,
   spec,
+  checkpoint,
   sink,
   onProgress,
   signal,
 }: LoadWeightsOptions): Promise<{ loadedBytes: number; parameterCount: number }> {
   signal?.throwIfAborted();
-  const plan = await planCheckpoint(files, spec, signal);
+  const plan = await planCheckpoint(files, spec, signal, checkpoint);
   const totalBytes = plan.reduce((sum, { start, end }) => sum + end - start, 0);
   const loader = new Loader(sink);
   let bytesBefore = 0;
@@ -77,6 +91,9 @@ class Loader {
   parameterCount = 0;
   #bytes = new Uint8Array(0);
   #values = new Float32Array(0);
+  /** The rows that were read last, as the sink holds them; undefined where they have to be rounded to that. */
+  #kept: KeptRows | undefined;
+  #keptBuffers: KeptRows | undefined;
   /** Rows of a transposed matrix. */
   #turned = new Float32Array(0);
   #undrained = 0;
@@ -110,19 +127,23 @@ class Loader {
   /** The next `rows` rows; the result is overwritten by the next call. */
   async #read(reader: ByteReader, tensor: PlannedTensor, row: number, rows: number): Promise<Float32Array> {
     const count = rows * tensor.columns;
-    const byteCount = count * FLOAT_BYTES[tensor.dtype];
+    const { elements, bytes: blockBytes } = blockSize(tensor.dtype);
+    const byteCount = (count / elements) * blockBytes; // rows are whole blocks
     if (this.#bytes.length < byteCount) this.#bytes = new Uint8Array(byteCount);
     if (this.#values.length < count) this.#values = new Float32Array(count);
     const bytes = this.#bytes.subarray(0, byteCount);
     await reader.readInto(bytes);
     const values = this.#values.subarray(0, count);
-    decodeFloats(tensor.dtype, bytes, values, count);
+    decodeGgml(tensor.dtype, bytes, values, count);
     const bad = firstNonFinite(values);
     if (bad >= 0) {
       const place = `[${row + Math.floor(bad / tensor.columns)}, ${bad % tensor.columns}]`;
       const message = `${tensor.source.name}${place} is ${values[bad]}; weights must be finite`;
       throw new WordloomError("file-invalid", message);
     }
+    const isKept = this.sink.format !== undefined && this.sink.format === keptAs(tensor.dtype);
+    this.#kept = isKept ? keepRows(tensor.dtype, bytes, rows, tensor.columns, this.#keptBuffers) : undefined;
+    this.#keptBuffers = this.#kept ?? this.#keptBuffers;
     return values;
   }
 
@@ -143,7 +164,7 @@ class Loader {
       for (let at = Math.max(row, run.from); at < to; at += step) {
         const until = Math.min(to, at + step);
         const part = values.subarray((at - row) * use.columns, (until - row) * use.columns);
-        await this.#write(use.name, at - run.from + run.to, part, signal);
+        await this.#write(use.name, at - run.from + run.to, part, signal, this.#kept?.slice(at - row, until - row));
       }
     }
   }
@@ -171,8 +192,14 @@ class Loader {
     }
   }
 
-  async #write(name: string, firstRow: number, values: Float32Array, signal: AbortSignal | undefined): Promise<void> {
-    this.sink.write(name, firstRow, values);
+  async #write(
+    name: string,
+    firstRow: number,
+    values: Float32Array,
+    signal: AbortSignal | undefined,
+    kept?: PackedRows,
+  ): Promise<void> {
+    this.sink.write(name, firstRow, values, kept);
     this.parameterCount += values.length;
     this.#undrained += values.byteLength;
     if (this.#undrained < DRAIN_BYTES) return;

@@ -10,19 +10,24 @@ export function keptAs(type: GgmlType): HeldDtype | undefined {
   return type === "Q8_0" ? "q8" : type === "Q4_0" ? "q4" : undefined;
 }
 
+/** Packed rows of which some can be taken. */
+export interface KeptRows extends PackedRows {
+  scales: Uint32Array<ArrayBuffer>;
+  quants: Uint32Array<ArrayBuffer>;
+  /** Rows `from` to `to` (exclusive), in the same buffers. */
+  slice(from: number, to: number): PackedRows;
+}
+
 /**
+ * @param type one that is kept (see `keptAs`)
  * @param bytes [rows, columns / 32] blocks
  * @param columns a multiple of 32
  * @param reuse the result of an earlier call, written over if it is large enough
  */
-export function keepRows(
-  type: "Q8_0" | "Q4_0",
-  bytes: Uint8Array,
-  rows: number,
-  columns: number,
-  reuse?: PackedRows,
-): PackedRows {
-  const { wordsPerRow, scaleWordsPerRow } = rowLayout(type === "Q8_0" ? "q8" : "q4", columns);
+export function keepRows(type: GgmlType, bytes: Uint8Array, rows: number, columns: number, reuse?: KeptRows): KeptRows {
+  const held = keptAs(type);
+  if (held === undefined) throw new RangeError(`${type} has no format of its own here`);
+  const { wordsPerRow, scaleWordsPerRow } = rowLayout(held, columns);
   const quants = wordsOf(reuse?.quants, rows * wordsPerRow);
   const scales = wordsOf(reuse?.scales, rows * scaleWordsPerRow).fill(0);
   const to = new Uint8Array(quants.buffer, quants.byteOffset, quants.byteLength);
@@ -41,7 +46,14 @@ export function keepRows(
       at += quantBytes;
     }
   }
-  return { quants, scales };
+  return {
+    quants,
+    scales,
+    slice: (from, to) => ({
+      quants: quants.subarray(from * wordsPerRow, to * wordsPerRow),
+      scales: scales.subarray(from * scaleWordsPerRow, to * scaleWordsPerRow),
+    }),
+  };
 }
 
 /** From weights j and 16 + j in byte j, to weights 8i + j and 8i + 4 + j in byte j of word i. */
@@ -57,7 +69,7 @@ function moveNibbles(from: Uint8Array, at: number, to: Uint8Array, start: number
   }
 }
 
-function wordsOf(reuse: Uint32Array | undefined, length: number): Uint32Array {
+function wordsOf(reuse: Uint32Array<ArrayBuffer> | undefined, length: number): Uint32Array<ArrayBuffer> {
   return reuse === undefined || reuse.buffer.byteLength < 4 * length
     ? new Uint32Array(length)
     : new Uint32Array(reuse.buffer, 0, length);

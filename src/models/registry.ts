@@ -62,6 +62,7 @@ export interface ModelConfig {
  * @param generationConfig the parsed generation_config.json; undefined where the folder has none. Only its end tokens
  *   and its suggested sampling are used
  * @param architectures readers by `model_type`; a table with further ones reads models that are not in this project
+ * @param file where the config comes from, for messages
  * @throws model-unsupported for a model_type that is not listed; config-unsupported for a setting that would change the
  *   numbers and is not understood; config-invalid for values that cannot be right
  */
@@ -69,8 +70,9 @@ export function readModelConfig(
   config: unknown,
   generationConfig: unknown,
   architectures: Readonly<Record<string, ReadArchitecture>> = ARCHITECTURES,
+  file = "config.json",
 ): ModelConfig {
-  const reader = ConfigReader.from(config, "config.json");
+  const reader = ConfigReader.from(config, file);
   const modelType = reader.string("model_type");
   const readArchitecture = Object.hasOwn(architectures, modelType) ? architectures[modelType] : undefined;
   if (readArchitecture === undefined) {
@@ -83,7 +85,7 @@ export function readModelConfig(
   const spec = readArchitecture(reader);
   reader.finish();
   if (generationConfig === undefined) return { spec, suggestedSampling: undefined, endTokenIds: spec.endTokenIds };
-  const generation = ConfigReader.from(generationConfig, "generation_config.json");
+  const generation = ConfigReader.from(generationConfig, file === "config.json" ? "generation_config.json" : file);
   return {
     spec,
     suggestedSampling: readSuggestedSampling(generation),

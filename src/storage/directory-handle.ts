@@ -8,6 +8,14 @@ export function openDirectoryHandle(directory: FileSystemDirectoryHandle): Model
   const description = `the folder ${directory.name}`;
   return {
     description,
+    async list(signal) {
+      const names: string[] = [];
+      for await (const [name, handle] of directory.entries()) {
+        signal?.throwIfAborted();
+        if (handle.kind === "file") names.push(name);
+      }
+      return names;
+    },
     async find(name, signal) {
       signal?.throwIfAborted();
       try {

@@ -1,10 +1,11 @@
 /** A model as File objects: an `<input webkitdirectory>`, a dropped folder, or files picked one by one. */
 import { WordloomError } from "../errors";
+import { isGguf } from "./gguf-files";
 import { guardedStream } from "./guarded-stream";
 import type { ModelFile, ModelFiles } from "./model-files";
 
 /**
- * The folder nearest to the top that has a config.json is the model; files elsewhere are not looked at.
+ * The folder nearest to the top that has a config.json or a GGUF file is the model; files elsewhere are not looked at.
  *
  * @throws WordloomError source-unsupported if there is none, or more than one to choose from
  */
@@ -27,6 +28,7 @@ export function openFileList(list: readonly File[]): ModelFiles {
   const description = folder === "" ? `the ${list.length} given files` : `the folder ${folder}`;
   return {
     description,
+    list: () => Promise.resolve([...files.keys()]),
     find: (name, signal) => {
       if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
       const file = files.get(name);
@@ -40,13 +42,13 @@ function modelFolder(
   list: readonly File[],
 ): readonly [string, ReadonlyMap<string, File>] {
   const depth = (folder: string) => (folder === "" ? 0 : folder.split("/").length);
-  const models = [...folders].filter(([, files]) => files.has("config.json")).sort((a, b) => depth(a[0]) - depth(b[0]));
+  const isModel = (files: ReadonlyMap<string, File>) => files.has("config.json") || [...files.keys()].some(isGguf);
+  const models = [...folders].filter(([, files]) => isModel(files)).sort((a, b) => depth(a[0]) - depth(b[0]));
   const [first, second] = models;
   if (first === undefined) {
-    const gguf = list.find(({ name }) => /\.gguf$/i.test(name));
-    const what = gguf === undefined ? `no config.json among the ${list.length} files` : `${gguf.name} is a GGUF file`;
-    throw new WordloomError("source-unsupported", gguf === undefined ? what : `${what}, which cannot be read yet`, {
-      remedy: "Choose the whole folder of a model: config.json, tokenizer.json, model.safetensors.",
+    const message = `no config.json and no GGUF file among the ${list.length} files`;
+    throw new WordloomError("source-unsupported", message, {
+      remedy: "Choose a .gguf file, or the whole folder of a model: config.json, tokenizer.json, model.safetensors.",
     });
   }
   if (second !== undefined && depth(second[0]) === depth(first[0])) {

@@ -8,7 +8,7 @@
 import { WordloomError } from "../errors";
 import { HttpClient, type HttpOptions } from "./http-client";
 import { HttpFile } from "./http-file";
-import type { ModelFile, ModelFiles, ModelIdentity } from "./model-files";
+import type { ModelFiles, ModelIdentity } from "./model-files";
 
 export const HUB_ENDPOINT = "https://huggingface.co";
 
@@ -96,6 +96,7 @@ export function openHub({ name, revision }: HubRepository, options: HubOptions =
   return {
     description: `${endpoint}/${name}/resolve/${encodeURIComponent(revision)}/`,
     listing,
+    list: async (signal) => Object.keys((await listing(signal)).files),
     async find(file, signal) {
       const { commit, files } = await listing(signal);
       const facts = Object.hasOwn(files, file) ? files[file] : undefined;

@@ -27,11 +27,17 @@ export interface ModelIdentity {
   readonly key: string;
   /** The page's own server has the files: they are as near as a copy of them would be. */
   readonly ownServer: boolean;
+  /** What to remember with a model that is kept, so that the next visit can do without the source. */
+  readonly recall?: { readonly key: string; readonly value: unknown } | undefined;
 }
 
 export interface ModelFiles {
   /** The folder in words, for messages: a URL, a directory name. */
   readonly description: string;
+  /** The one file that the source names (a .gguf), where it names one and not a folder. */
+  readonly chosen?: string | undefined;
+  /** Names of all files; undefined where nobody can tell (a folder on a web server). */
+  readonly list?: ((signal?: AbortSignal) => Promise<readonly string[]>) | undefined;
   /** Undefined if there is no such file (404); other failures throw a WordloomError. */
   find(name: string, signal?: AbortSignal): Promise<ModelFile | undefined>;
   /** For files that may be kept on this device; undefined for those that are on it already. */

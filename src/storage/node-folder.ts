@@ -5,19 +5,31 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { WordloomError } from "../errors";
+import { isGguf } from "./gguf-files";
 import { guardedStream } from "./guarded-stream";
 import type { ModelFile, ModelFiles } from "./model-files";
 
 /** One read from disk. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** @param path of the folder, or a file: URL */
+/** @param path of the folder, or of a .gguf file in it; or a file: URL */
 export function openNodeFolder(path: string): ModelFiles {
-  const { join } = process.getBuiltinModule("node:path");
-  const { stat } = process.getBuiltinModule("node:fs/promises");
-  const folder = path.startsWith("file:") ? process.getBuiltinModule("node:url").fileURLToPath(path) : path;
+  const { basename, dirname, join } = process.getBuiltinModule("node:path");
+  const { readdir, stat } = process.getBuiltinModule("node:fs/promises");
+  const named = path.startsWith("file:") ? process.getBuiltinModule("node:url").fileURLToPath(path) : path;
+  const folder = isGguf(named) ? dirname(named) : named;
   return {
     description: `the folder ${folder}`,
+    chosen: isGguf(named) ? basename(named) : undefined,
+    async list(signal) {
+      signal?.throwIfAborted();
+      const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
+        const code = (cause as NodeJS.ErrnoException).code; // what Node's file functions throw
+        if (code === "ENOENT" || code === "ENOTDIR") return []; // noticed at its first file
+        throw failure(folder, cause);
+      });
+      return entries.flatMap((entry) => (entry.isDirectory() ? [] : [entry.name]));
+    },
     async find(name, signal) {
       signal?.throwIfAborted();
       const filePath = join(folder, name);

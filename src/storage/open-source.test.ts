@@ -63,9 +63,9 @@ describe("File objects", () => {
   });
 
   test.each([
-    ["none", [], /no config.json among the 0 files/],
-    ["no config.json", [file("a/model.safetensors", "x")], /no config.json among the 1 files/],
-    ["a GGUF file", [file("model.gguf", "x", false)], /model.gguf is a GGUF file/],
+    ["none", [], /no config.json and no GGUF file among the 0 files/],
+    ["no config.json", [file("a/model.safetensors", "x")], /no config.json and no GGUF file among the 1 files/],
+    ["two folders with a GGUF file", [file("a/x.gguf", "x"), file("b/x.gguf", "x")], /2 models: a, b/],
     ["two models", [file("a/x/config.json", "{}"), file("a/y/config.json", "{}")], /2 models: a\/x, a\/y/],
     ["two of one name", [file("config.json", "1", false), file("config.json", "2", false)], /called config.json/],
   ])("%s is refused", async (_, list, message) => {
@@ -122,6 +122,13 @@ describe("a local path", () => {
     await expectFolder(await openSource(pathToFileURL(folder).href));
   });
 
+  test("may name a .gguf file in it", async () => {
+    const files = await openSource(join(folder, "model.gguf"));
+    expect([files.chosen, await files.list?.()]).toEqual(["model.gguf", await (await openSource(folder)).list?.()]);
+    expect(await (await openSource(folder)).list?.()).toEqual(expect.arrayContaining(["config.json"]));
+    expect(await (await openSource(join(folder, "x"))).list?.()).toEqual([]);
+  });
+
   test("that does not exist has no files", async () => {
     expect(await (await openSource(join(folder, "x"))).find("config.json")).toBeUndefined();
   });
@@ -149,13 +156,19 @@ describe("addresses", () => {
   });
 
   test.each([
+    ["hf:org/name/model-q4.gguf", "https://huggingface.co/org/name/resolve/main/", "model-q4.gguf"],
+    ["hf:org/name@v1/q4/model.gguf", "https://huggingface.co/org/name/resolve/v1/", "q4/model.gguf"],
+    ["https://example.org/m/model%20a.GGUF?download=true#x", "https://example.org/m/?download=true", "model a.GGUF"],
+    ["https://example.org/m/?key=a.gguf", "https://example.org/m/?key=a.gguf", undefined],
+  ])("%s is in the folder %s the file %s", async (source, description, chosen) => {
+    expect(await openSource(source)).toMatchObject({ description, chosen });
+  });
+
+  test.each([
     ["", /empty/],
     ["ftp://example.org/m", /ftp:/],
     ["data:text/plain,x", /data:/],
     ["hf:name", /hf:org\/name/],
-    ["hf:org/name/model-q4.gguf", /model-q4.gguf is a GGUF file, which cannot be read yet/],
-    ["hf:org/name@main/model-q4.gguf", /GGUF/],
-    ["https://example.org/model.GGUF?download=true", /GGUF/],
     ["https://example.org/m/model.safetensors", /a model folder is expected/],
   ])("“%s” is refused as source-unsupported", async (source, message) => {
     await expect(openSource(source)).rejects.toMatchObject({

@@ -3,17 +3,18 @@ import { WordloomError } from "../errors";
 import { openDirectoryHandle } from "./directory-handle";
 import { openFileList } from "./file-list";
 import type { ModelFiles } from "./model-files";
-import { openUrlFolder, type UrlFolderOptions } from "./url-folder";
+import { openHub, parseHubSource, type HubOptions } from "./hub";
+import { openUrlFolder } from "./url-folder";
 
-export interface OpenSourceOptions extends UrlFolderOptions {
+export interface OpenSourceOptions extends HubOptions {
   signal?: AbortSignal | undefined;
 }
 
 /**
  * Nothing is read yet, so a folder that does not exist is noticed at its first file.
  *
- * @param source a URL (relative to the page) or, in Node, a path of a model folder; "hf:org/name" or
- *   "hf:org/name@revision"; File objects; a directory handle
+ * @param source a URL (relative to the page) or, in Node, a path of a model folder or of a .gguf file;
+ *   "hf:org/name[@revision][/file.gguf]"; File objects; a directory handle
  * @throws WordloomError source-unsupported
  */
 export async function openSource(
@@ -28,7 +29,10 @@ export async function openSource(
   const text = source.trim();
   if (text === "") throw new WordloomError("source-unsupported", "the source is an empty text");
   refuseFile(text);
-  if (text.startsWith("hf:")) return openUrlFolder(huggingFaceUrl(text), options);
+  if (text.startsWith("hf:")) {
+    const repository = parseHubSource(text);
+    return { ...openHub(repository, options), chosen: repository.file };
+  }
   const url = toUrl(text);
   if (url === undefined || url.protocol === "file:") {
     if (!inNode()) throw new WordloomError("source-unsupported", `a page cannot read ${text}`);
@@ -41,30 +45,15 @@ export async function openSource(
   return openUrlFolder(url, options);
 }
 
-/** A folder is wanted; its single files, and the one-file format, get a message of their own. */
+/** A folder is wanted, or a .gguf file; other single files get a message of their own. */
 function refuseFile(source: string): void {
   const path = source.replace(/[?#].*$/, "");
   const name = path.slice(path.lastIndexOf("/") + 1);
-  if (/\.gguf$/i.test(name)) {
-    throw new WordloomError("source-unsupported", `${name} is a GGUF file, which cannot be read yet`, {
-      remedy: "Pass the folder of the same model with config.json, tokenizer.json and model.safetensors.",
-    });
-  }
   if (/\.(safetensors|json|bin|onnx|pth?|zip)$/i.test(name)) {
     throw new WordloomError("source-unsupported", `${source} is a file; a model folder is expected`, {
       remedy: `Pass its folder, ${path.slice(0, path.length - name.length) || "."}`,
     });
   }
-}
-
-/** "hf:org/name@revision" → the folder on the hub from which files are served. */
-function huggingFaceUrl(source: string): URL {
-  const match = /^hf:([\w.-]+)\/([\w.-]+)(?:@(.+))?$/.exec(source);
-  if (match === null) {
-    throw new WordloomError("source-unsupported", `${source} is not of the form hf:org/name or hf:org/name@revision`);
-  }
-  const [, organization, name, revision = "main"] = match;
-  return new URL(`https://huggingface.co/${organization}/${name}/resolve/${encodeURIComponent(revision)}/`);
 }
 
 /** Undefined for a local path. */

@@ -1,4 +1,5 @@
 /** A model as a folder on an HTTP server, with or without support for Range. */
+import { isGguf } from "./gguf-files";
 import { statedLength, validatorOf } from "./http-answers";
 import { HttpClient, type HttpOptions } from "./http-client";
 import { HttpFile } from "./http-file";
@@ -6,14 +7,17 @@ import type { ModelFile, ModelFiles, ModelIdentity } from "./model-files";
 
 export type UrlFolderOptions = HttpOptions;
 
-/** @param folder absolute; a query in it (a signature) is sent with each file */
-export function openUrlFolder(folder: URL, options: UrlFolderOptions = {}): ModelFiles {
-  const base = new URL(folder);
+/** @param address absolute, of a folder or of a .gguf file in it; a query (a signature) is sent with each file */
+export function openUrlFolder(address: URL, options: UrlFolderOptions = {}): ModelFiles {
+  const base = new URL(address);
   base.hash = "";
-  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  const file = isGguf(base.pathname) ? base.pathname.slice(base.pathname.lastIndexOf("/") + 1) : undefined;
+  if (file !== undefined) base.pathname = base.pathname.slice(0, -file.length);
+  else if (!base.pathname.endsWith("/")) base.pathname += "/";
   const client = new HttpClient(options);
   return {
     description: base.href,
+    chosen: file === undefined ? undefined : decodeURIComponent(file),
     find: (name, signal) => {
       const url = new URL(base);
       url.pathname += encodeURIComponent(name);

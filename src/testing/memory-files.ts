@@ -20,6 +20,7 @@ export function memoryFiles(
   const count = (map: Map<string, number>, name: string, by: number) => map.set(name, (map.get(name) ?? 0) + by);
   return {
     description: "memory",
+    list: () => Promise.resolve(Object.keys(contents)),
     bytesRead,
     streamsOpened,
     find: (name, signal) => {

@@ -12,8 +12,8 @@ interface Destination {
   /** Rows `firstRow` … `firstRow + rows − 1` of the tensor. */
   firstRow: number;
   rows: number;
-  /** Packs and uploads rows (index within this destination). */
-  write(row: number, rows: number, values: Float32Array): void;
+  /** Packs and uploads rows (index within this destination). @param kept the same rows, packed already */
+  write(row: number, rows: number, values: Float32Array, kept: PackedRows | undefined): void;
 }
 
 export class WeightStore implements WeightSink {
@@ -27,7 +27,7 @@ export class WeightStore implements WeightSink {
     private readonly device: GPUDevice,
     private readonly arena: BufferArena,
     spec: DecoderSpec,
-    private readonly format: HeldDtype,
+    readonly format: HeldDtype,
     /** Most bytes one buffer of weights may have. */
     private readonly maxPartBytes: number,
   ) {
@@ -94,9 +94,9 @@ export class WeightStore implements WeightSink {
     this.#addDestination(name, {
       firstRow,
       rows,
-      write: (row, count, values) => {
-        const packed = packRows(part.format, values, count, part.columns, this.#reuse);
-        this.#reuse = packed;
+      write: (row, count, values, kept) => {
+        const packed = kept ?? packRows(part.format, values, count, part.columns, this.#reuse);
+        if (kept === undefined) this.#reuse = packed;
         const at = partRow + row;
         this.#upload(part.weights, at * wordsPerRow * 4, packed.quants, count * wordsPerRow);
         if (part.scales !== undefined && packed.scales !== undefined) {
@@ -203,7 +203,7 @@ export class WeightStore implements WeightSink {
     else list.push(destination);
   }
 
-  write(name: TensorName, firstRow: number, values: Float32Array): void {
+  write(name: TensorName, firstRow: number, values: Float32Array, kept?: PackedRows): void {
     const destinations = this.#destinations.get(name);
     if (destinations === undefined) throw new WordloomError("internal", `no operation reads the tensor ${name}`);
     const columns = this.#widthOf(name);
@@ -214,7 +214,8 @@ export class WeightStore implements WeightSink {
       if (from >= to) continue;
       const part = values.subarray((from - firstRow) * columns, (to - firstRow) * columns);
       try {
-        destination.write(from - destination.firstRow, to - from, part);
+        const own = kept && rowsOf(kept, rows, from - firstRow, to - firstRow);
+        destination.write(from - destination.firstRow, to - from, part, own);
       } catch (error) {
         if (!(error instanceof WordloomError)) throw error;
         // Which rows do not fit is known below, which tensor they are of only here.
@@ -227,6 +228,12 @@ export class WeightStore implements WeightSink {
   async drained(): Promise<void> {
     await this.device.queue.onSubmittedWorkDone();
   }
+}
+
+/** Rows `from` to `to` of `rows` packed ones. */
+function rowsOf({ quants, scales }: PackedRows, rows: number, from: number, to: number): PackedRows {
+  const part = (words: Uint32Array) => words.subarray((from * words.length) / rows, (to * words.length) / rows);
+  return { quants: part(quants), scales: scales && part(scales) };
 }
 
 /** Bytes that the weights will take, before anything is allocated. */

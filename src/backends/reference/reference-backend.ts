@@ -72,7 +72,7 @@ class ReferenceBackend implements Backend {
     this.spec = spec;
     this.program = program;
     this.contextLength = contextLength;
-    this.weights = new ReferenceWeights(spec, weightMatrices(program), roundWeights);
+    this.weights = new ReferenceWeights(spec, weightMatrices(program), roundWeights, dtype);
     this.interpreter = new Interpreter(spec, contextLength, (name) => this.weights.get(name), roundRow);
     this.facts = {
       backend: "reference",

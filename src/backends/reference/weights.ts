@@ -34,6 +34,7 @@ export class ReferenceWeights implements WeightSink {
     spec: DecoderSpec,
     private readonly matrices: ReadonlySet<TensorName>,
     private readonly round: ((values: Float32Array, rows: number, columns: number) => Float32Array) | undefined,
+    readonly format: WeightDtype = "f32",
   ) {
     this.tensors = new Map(
       spec.tensors.map(({ name, shape: [rows, columns] }) => [
@@ -45,7 +46,7 @@ export class ReferenceWeights implements WeightSink {
   }
 
   /** @throws internal for an unknown tensor, parts of rows, rows beyond the tensor, and rows out of turn */
-  write(name: TensorName, firstRow: number, values: Float32Array): void {
+  write(name: TensorName, firstRow: number, values: Float32Array, kept?: Parameters<WeightSink["write"]>[3]): void {
     const tensor = this.tensor(name);
     const rows = values.length / tensor.columns;
     if (!Number.isInteger(rows) || firstRow !== tensor.rowsWritten || firstRow + rows > tensor.rows) {
@@ -55,7 +56,9 @@ export class ReferenceWeights implements WeightSink {
           `${values.length} values for row ${firstRow} were written`,
       );
     }
-    const rounded = this.matrices.has(name) ? this.round?.(values.slice(), rows, tensor.columns) : undefined;
+    // What is kept as it is stands for just these values.
+    const rounds = this.matrices.has(name) && kept === undefined;
+    const rounded = rounds ? this.round?.(values.slice(), rows, tensor.columns) : undefined;
     tensor.values.set(rounded ?? values, firstRow * tensor.columns);
     tensor.rowsWritten += rows;
   }

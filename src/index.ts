@@ -1,4 +1,6 @@
 /** The public names of Wordloom, and nothing else. */
+export { modelStorage } from "./api/model-storage";
+export type { StorageRoom, StoredModel } from "./api/model-storage";
 export { TextGenerator } from "./api/text-generator";
 export type { GenerationRun } from "./api/generation-run";
 export type { LoadOptions, PlanOptions } from "./api/options";

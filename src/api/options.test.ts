@@ -6,6 +6,8 @@ const BASE = "https://example.test/app/index.html";
 const requestOf = (options: LoadOptions, source: ModelSource = "m") =>
   resolveLoadOptions(source, options, BASE).request;
 
+const HASH = "0123456789abcdef".repeat(4);
+
 const DEFAULTS = {
   source: "https://example.test/app/m",
   dtype: "auto",
@@ -16,6 +18,10 @@ const DEFAULTS = {
   powerPreference: undefined,
   memoryBudgetBytes: undefined,
   headers: {},
+  store: "auto",
+  sha256: {},
+  endpoint: undefined,
+  token: undefined,
   internal: {},
 };
 
@@ -35,6 +41,8 @@ describe("each option is honoured", () => {
     ["powerPreference", { powerPreference: "low-power" }, { powerPreference: "low-power" }],
     ["memoryBudgetBytes", { memoryBudgetBytes: 1e9 }, { memoryBudgetBytes: 1e9 }],
     ["headers", { headers: [["Authorization", "Bearer x"]] }, { headers: { authorization: "Bearer x" } }],
+    ["store", { store: "refresh" }, { store: "refresh" }],
+    ["sha256", { sha256: { "config.json": HASH.toUpperCase() } }, { sha256: { "config.json": HASH } }],
     [
       "internal",
       { internal: { runAhead: 4, prefillChunk: 3, tier: "t" } },
@@ -95,6 +103,11 @@ test.each<[string, unknown]>([
   ["worker", "no"],
   ["fetch", "fetch"],
   ["headers", { "bad name": "x" }],
+  ["store", "never"],
+  ["sha256", HASH],
+  ["sha256", { "config.json": "abc" }],
+  ["endpoint", "https://hub.test"],
+  ["token", "hf_x"],
   ["onProgress", {}],
   ["signal", {}],
   ["quantization", "q4"],
@@ -106,6 +119,13 @@ test.each<[string, unknown]>([
 test("an unknown internal option and too many steps in flight are refused by name", () => {
   expect(() => requestOf({ internal: { depth: 1 } as object })).toThrow(/"depth"/);
   expect(() => requestOf({ internal: { runAhead: 5 } })).toThrow(/runAhead/);
+});
+
+test("endpoint and token are honoured for the hub, and refused elsewhere", () => {
+  const options = { endpoint: "https://hub.test", token: "hf_x" };
+  expect(requestOf(options, "hf:org/name")).toEqual({ ...DEFAULTS, source: "hf:org/name", ...options });
+  expect(() => requestOf({ endpoint: "hub.test" }, "hf:org/name")).toThrow(/endpoint/);
+  expect(() => requestOf({ token: "" }, "hf:org/name")).toThrow(/token/);
 });
 
 test("a device excludes the reference backend", () => {

@@ -45,6 +45,24 @@ export interface LoadOptions {
   fetch?: typeof fetch;
   /** Sent with each request for a model file, e.g. `{ Authorization: "Bearer …" }`. */
   headers?: HeadersInit;
+  /**
+   * "auto" (default): files that come from another server than the page's own (the hub, other addresses) are kept in this
+   * browser's storage, and read from there the next time without asking the server; those of the page's own server, and
+   * files of this device, are not copied. "on": those of the page's own server, too. "refresh": as "on", but the server
+   * is asked whether what is kept is still its state. "off": nothing is kept, and nothing kept is used.
+   *
+   * With no room the model is loaded all the same; `info.storeReason` says so.
+   */
+  store?: "auto" | "on" | "refresh" | "off";
+  /**
+   * SHA-256 of files of the model, by their names, in hexadecimal: another file is refused with file-invalid. The hub
+   * states those of its large files, which are checked in any case.
+   */
+  sha256?: Readonly<Record<string, string>>;
+  /** For an "hf:" source: address of a server that answers like the hub. Default: "https://huggingface.co". */
+  endpoint?: string;
+  /** For an "hf:" source: a token that may read the model; sent to the endpoint alone, and never stored. */
+  token?: string;
   /** Called at the start of each phase, at the start of each weight file and after each piece of it (4 MiB as f32). */
   onProgress?: (progress: LoadProgress) => void;
   /** Stops the loading: it rejects with `signal.reason`. */
@@ -64,6 +82,10 @@ export type PlanOptions = Pick<
   | "memoryBudgetBytes"
   | "fetch"
   | "headers"
+  | "store"
+  | "sha256"
+  | "endpoint"
+  | "token"
   | "signal"
   | "internal"
 >;
@@ -77,6 +99,10 @@ const KNOWN_PLAN: Record<keyof PlanOptions, true> = {
   memoryBudgetBytes: true,
   fetch: true,
   headers: true,
+  store: true,
+  sha256: true,
+  endpoint: true,
+  token: true,
   signal: true,
   internal: true,
 };
@@ -93,6 +119,10 @@ const KNOWN: Record<keyof LoadOptions, true> = {
   worker: true,
   fetch: true,
   headers: true,
+  store: true,
+  sha256: true,
+  endpoint: true,
+  token: true,
   onProgress: true,
   signal: true,
   internal: true,
@@ -134,6 +164,7 @@ export function resolveLoadOptions(
         : undefined,
       memoryBudgetBytes: optionalWhole(options, "memoryBudgetBytes"),
       headers: resolveHeaders(options.headers),
+      ...resolveStorage(source, options),
       internal: resolveInternal(options.internal),
     },
     connect: {
@@ -183,6 +214,39 @@ function isFileList(source: ModelSource): boolean {
 /** By its kind: the class is not there in every environment that can make one. */
 function isDirectory(source: unknown): boolean {
   return typeof source === "object" && source !== null && "kind" in source && source.kind === "directory";
+}
+
+function resolveStorage(source: ModelSource, options: Pick<LoadOptions, "store" | "sha256" | "endpoint" | "token">) {
+  const hubOnly = (name: "endpoint" | "token") => {
+    const value: unknown = options[name];
+    if (!given(value)) return undefined;
+    if (typeof value !== "string" || value === "") throw invalid(name, value, "a text");
+    if (typeof source !== "string" || !source.trim().startsWith("hf:")) {
+      throw new WordloomError("option-invalid", `${name} is for sources that begin with hf:; elsewhere pass headers`);
+    }
+    return value;
+  };
+  const endpoint = hubOnly("endpoint");
+  if (endpoint !== undefined && !/^https?:\/\/./.test(endpoint)) throw invalid("endpoint", endpoint, "an http address");
+  return {
+    store: oneOf(options, "store", ["auto", "on", "refresh", "off"], "auto"),
+    sha256: resolveHashes(options.sha256),
+    endpoint,
+    token: hubOnly("token"),
+  };
+}
+
+function resolveHashes(hashes: LoadOptions["sha256"]): Record<string, string> {
+  if (!given(hashes)) return {};
+  if (typeof hashes !== "object") throw invalid("sha256", hashes, "hashes by file name");
+  return Object.fromEntries(
+    Object.entries(hashes).map(([name, hash]) => {
+      if (typeof hash !== "string" || !/^[0-9a-f]{64}$/i.test(hash)) {
+        throw invalid(`sha256 of ${name}`, hash, "64 hexadecimal digits");
+      }
+      return [name, hash.toLowerCase()];
+    }),
+  );
 }
 
 function resolveHeaders(headers: LoadOptions["headers"]): Record<string, string> {

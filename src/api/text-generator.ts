@@ -2,6 +2,7 @@ import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
 import type { ModelPlan } from "../engine/plan-model";
 import { WordloomError } from "../errors";
+import { askToPersist } from "../storage/persist";
 import { connectEngine, planHere } from "../worker/client";
 import { resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
@@ -29,15 +30,18 @@ export class TextGenerator {
    * @param source a model folder with config.json, tokenizer.json and safetensors: its URL (relative to the page),
    *   "hf:org/name" or "hf:org/name@revision" on the Hugging Face hub, File objects of one folder, or a directory handle
    *   that may be read; in Node also a local path. GGUF files are refused so far
-   * @throws WordloomError option-invalid, source-unsupported; model-not-found, network-failed, access-denied;
-   *   config-invalid, config-unsupported, model-unsupported, tokenizer-unsupported, file-invalid, tensor-missing,
-   *   tensor-mismatch; webgpu-unavailable, device-limit, out-of-memory, device-lost, kernel-failed; worker-failed.
+   * @throws WordloomError option-invalid, source-unsupported; model-not-found, network-failed, cors-refused,
+   *   server-failed, rate-limited, access-denied; config-invalid, config-unsupported, model-unsupported,
+   *   tokenizer-unsupported, file-invalid, tensor-missing, tensor-mismatch; webgpu-unavailable, device-limit,
+   *   out-of-memory, device-lost, kernel-failed; worker-failed.
    *   `signal.reason` on abort
    */
   static async load(source: ModelSource, options: LoadOptions = {}): Promise<TextGenerator> {
     const { request, connect } = resolveLoadOptions(source, options, currentBaseUrl());
     connect.signal.throwIfAborted();
-    return new TextGenerator(await connectEngine(request, connect));
+    const engine = await connectEngine(request, connect);
+    if (engine.info.stored) void askToPersist(); // whatever the answer, the model is loaded
+    return new TextGenerator(engine);
   }
 
   /**

@@ -11,6 +11,8 @@ export interface BackendRequest {
   backend: BackendName;
   allowReference: boolean;
   dtype: WeightDtype | "auto";
+  /** How the file holds most of its weights, where that is a format of ours. */
+  fileDtype?: WeightDtype | undefined;
   kvDtype: KvDtype | "auto";
   /** Undefined: the model's, cut to what fits. */
   contextLength: number | undefined;
@@ -28,12 +30,13 @@ export interface BackendMakers {
 }
 
 export const BACKEND_MAKERS: BackendMakers = {
-  async webgpu(spec, { dtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, device, tier }) {
+  async webgpu(spec, { dtype, fileDtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, device, tier }) {
     const { createGpuBackend } = await import("../backends/gpu/gpu-backend");
     return createGpuBackend({
       spec,
       program: emit(spec),
       dtype,
+      fileDtype,
       kvDtype,
       contextLength,
       memoryBudgetBytes,

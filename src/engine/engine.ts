@@ -89,6 +89,9 @@ export interface EngineInfo extends BackendFacts {
   /** Why it is as it is, in words: this backend, and the thread. `reason` says it of the dtypes. */
   backendReason: string;
   workerReason: string;
+  /** Whether all files it was read from are kept on this device, and why, or why not. */
+  stored: boolean;
+  storeReason: string;
 }
 
 /**

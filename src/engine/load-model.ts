@@ -1,17 +1,14 @@
 /** From a source to an engine: config → spec → backend → tokenizer → weights, the cheap and the decisive ones first. */
 import { WordloomError } from "../errors";
-import { foreignContent } from "../formats/foreign-content";
-import { readBytes, readJson } from "../formats/read-json";
 import { countParameters } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
-import { readModelConfig } from "../models/registry";
-import type { ModelFiles } from "../storage/model-files";
-import { openSource } from "../storage/open-source";
-import { createTokenizer } from "../tokenizer/load-tokenizer";
-import type { Tokenizer } from "../tokenizer/tokenizer";
+import type { OpenedModel } from "../storage/open-model";
 import { BACKEND_MAKERS, chooseBackend, type BackendMakers, type BackendRequest } from "./backends";
 import { LocalEngine, type Engine } from "./engine";
 import { loadWeights } from "./load-weights";
+import { openRequest, outcomeOf, type SourceRequest } from "./open-request";
+import { withFileTypes } from "./model-parts";
+import { readModelParts } from "./read-model";
 import type { SchedulerOptions } from "./scheduler";
 
 /** Where a model's files are: an address ("hf:org/name[@revision]", a URL, in Node a path), or the files themselves. */
@@ -39,9 +36,7 @@ export interface InternalOptions extends SchedulerOptions {
 }
 
 /** Checked options of `load` that can be posted to a worker. */
-export interface LoadRequest extends Omit<BackendRequest, "device" | "tier"> {
-  source: ModelSource;
-  headers: Readonly<Record<string, string>>;
+export interface LoadRequest extends Omit<BackendRequest, "device" | "tier" | "fileDtype">, SourceRequest {
   internal: InternalOptions;
 }
 
@@ -57,48 +52,54 @@ export interface LoadContext {
   makers?: BackendMakers;
 }
 
-const MAX_TEMPLATE_BYTES = 4 * 2 ** 20;
-
 /**
  * @throws WordloomError for what cannot be loaded; `signal.reason` if it aborts
  */
 export async function loadEngine(request: LoadRequest, context: LoadContext): Promise<Engine> {
+  context.onProgress({ phase: "config", file: "config.json", loadedBytes: 0, totalBytes: undefined });
+  const opened = await openRequest(request, context, false);
+  try {
+    return await loadFrom(opened, request, context);
+  } catch (error) {
+    await opened.settle(outcomeOf(error)).catch(() => undefined); // the error before is the one to tell
+    throw error;
+  }
+}
+
+async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, context: LoadContext): Promise<Engine> {
   const { signal, onProgress } = context;
   const phase = (name: LoadPhase, file = "") => {
     signal.throwIfAborted();
     onProgress({ phase: name, file, loadedBytes: 0, totalBytes: undefined });
   };
-  phase("config", "config.json");
-  const files = await openSource(request.source, {
-    headers: request.headers,
-    signal,
-    ...(context.fetch === undefined ? {} : { fetch: context.fetch }),
-  });
-  const { spec, suggestedSampling, endTokenIds } = await readConfig(files, signal);
+  const parts = await readModelParts(files, signal);
+  const { spec, suggestedSampling, endTokenIds, checkpoint, fileDtype } = parts;
   checkContextLength(request.contextLength, spec);
 
   phase("device");
   // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.
-  const reading = readTokenizer(files, signal);
+  const reading = parts.readTokenizer();
   reading.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
   const { backend, reason } = await chooseBackend(
     spec,
-    { ...request, device: context.device, tier: request.internal.tier },
+    { ...request, fileDtype, device: context.device, tier: request.internal.tier },
     context.makers ?? BACKEND_MAKERS,
   );
   try {
-    phase("tokenizer", "tokenizer.json");
+    phase("tokenizer", parts.tokenizerFile);
     const tokenizer = await reading;
     phase("weights");
     await loadWeights({
       files,
       spec,
+      checkpoint,
       sink: backend.weights,
       onProgress: (progress) => onProgress({ ...progress, phase: "weights" }),
       signal,
     });
     phase("warmup");
     await backend.ready();
+    const { stored, reason: storeReason } = await settle("loaded");
     signal.throwIfAborted();
     return new LocalEngine({
       backend,
@@ -107,6 +108,7 @@ export async function loadEngine(request: LoadRequest, context: LoadContext): Pr
       scheduler: request.internal,
       info: {
         ...backend.facts,
+        reason: withFileTypes(backend.facts, parts),
         modelType: spec.modelType,
         worker: context.worker,
         layerCount: spec.layers.length,
@@ -115,38 +117,14 @@ export async function loadEngine(request: LoadRequest, context: LoadContext): Pr
         suggestedSampling: suggestedSampling ?? {},
         backendReason: reason,
         workerReason: context.workerReason,
+        stored,
+        storeReason,
       },
     });
   } catch (error) {
     await backend.dispose();
     throw error;
   }
-}
-
-export async function readConfig(files: ModelFiles, signal: AbortSignal) {
-  const config = await readJson(files, "config.json", { signal });
-  if (config === undefined) {
-    throw new WordloomError("model-not-found", `there is no config.json in ${files.description}`);
-  }
-  return readModelConfig(config, await readJson(files, "generation_config.json", { signal, optional: true }));
-}
-
-async function readTokenizer(files: ModelFiles, signal: AbortSignal): Promise<Tokenizer> {
-  const tokenizerJson = await readJson(files, "tokenizer.json", { signal });
-  if (tokenizerJson === undefined) {
-    throw new WordloomError("model-not-found", `there is no tokenizer.json in ${files.description}`);
-  }
-  const tokenizerConfig = await readJson(files, "tokenizer_config.json", { signal, optional: true });
-  const chatTemplate = await readTemplate(files, signal);
-  return createTokenizer({ tokenizerJson, tokenizerConfig, ...(chatTemplate === undefined ? {} : { chatTemplate }) });
-}
-
-async function readTemplate(files: ModelFiles, signal: AbortSignal): Promise<string | undefined> {
-  const file = await files.find("chat_template.jinja", signal);
-  if (file === undefined) return undefined;
-  const bytes = await readBytes(file, { maxBytes: MAX_TEMPLATE_BYTES, signal });
-  // Some servers answer a missing file with their start page.
-  return foreignContent(bytes) === "an HTML page" ? undefined : new TextDecoder().decode(bytes);
 }
 
 /** Beyond the positions a model was made for its numbers mean nothing. */

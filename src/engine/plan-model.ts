@@ -2,9 +2,12 @@
 import type { BackendFacts } from "../backends/backend";
 import type { MemorySuggestion } from "../backends/gpu/memory-plan";
 import { countParameters, emit } from "../models/decoder";
-import { openSource } from "../storage/open-source";
+import type { ModelFiles } from "../storage/model-files";
 import { planCheckpoint } from "./checkpoint-plan";
-import { readConfig, type LoadContext, type LoadRequest } from "./load-model";
+import type { LoadContext, LoadRequest } from "./load-model";
+import { openRequest } from "./open-request";
+import { withFileTypes } from "./model-parts";
+import { readModelParts } from "./read-model";
 
 export interface ModelPlan extends Pick<BackendFacts, "dtype" | "kvDtype" | "contextLength" | "adapter" | "tier"> {
   modelType: string;
@@ -29,13 +32,22 @@ export async function planModel(
   request: Omit<LoadRequest, "backend" | "allowReference">,
   { signal, fetch, device }: Pick<LoadContext, "signal" | "fetch" | "device">,
 ): Promise<ModelPlan> {
-  const files = await openSource(request.source, {
-    headers: request.headers,
-    signal,
-    ...(fetch === undefined ? {} : { fetch }),
-  });
-  const { spec } = await readConfig(files, signal);
-  const planned = await planCheckpoint(files, spec, signal);
+  const { files, settle } = await openRequest(request, { signal, fetch }, true);
+  try {
+    return await planFrom(files, request, { signal, device });
+  } finally {
+    await settle("stopped");
+  }
+}
+
+async function planFrom(
+  files: ModelFiles,
+  request: Omit<LoadRequest, "backend" | "allowReference">,
+  { signal, device }: Pick<LoadContext, "signal" | "device">,
+): Promise<ModelPlan> {
+  const parts = await readModelParts(files, signal);
+  const { spec, checkpoint, fileDtype } = parts;
+  const planned = await planCheckpoint(files, spec, signal, checkpoint);
   const downloadBytes = planned.reduce((sum, { start, end }) => sum + end - start, 0);
   const { planGpuMemory } = await import("../backends/gpu/memory-plan");
   const { dtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, internal } = request;
@@ -43,6 +55,7 @@ export async function planModel(
     spec,
     program: emit(spec),
     dtype,
+    fileDtype,
     kvDtype,
     contextLength,
     memoryBudgetBytes,
@@ -66,7 +79,7 @@ export async function planModel(
     verdict: refusal === undefined ? "fits" : "exceeds",
     reasons: [
       ...(refusal === undefined ? [] : [refusal]),
-      facts.reason,
+      withFileTypes(facts, parts),
       ...notes,
       ...(await storageNotes(downloadBytes)),
     ],

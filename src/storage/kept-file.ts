@@ -190,11 +190,11 @@ export class KeptFile implements ModelFile {
     if (this.frontier === this.sizeBytes) await this.#end();
   }
 
+  /** A web page in place of a file that a model can do without says that there is no such file: no fault of the storage. */
   async #look(firstBytes: Uint8Array): Promise<void> {
-    const foreign = this.options.foreign(firstBytes);
-    if (foreign === undefined) return;
+    if (this.options.foreign(firstBytes) === undefined) return;
     this.isForeign = true;
-    await this.#notKept(`${foreign} came in place of ${this.name}`);
+    await this.#drop();
   }
 
   async #keep(bytes: Uint8Array): Promise<void> {

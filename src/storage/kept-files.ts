@@ -23,6 +23,8 @@ export interface KeptFilesOptions {
   foreign: (firstBytes: Uint8Array) => string | undefined;
   /** Asks the source whether what is here is still its state. */
   refresh: boolean;
+  /** Nothing is written. */
+  readOnly: boolean;
   signal: AbortSignal | undefined;
 }
 
@@ -57,7 +59,7 @@ export class KeptFiles implements ModelFiles {
 
   async find(name: string, signal?: AbortSignal): Promise<ModelFile | undefined> {
     signal?.throwIfAborted();
-    const { model, refresh } = this.options;
+    const { model, refresh, readOnly } = this.options;
     const record = model === undefined ? undefined : await this.#recordOf(model, name);
     if (model !== undefined && record !== undefined && !refresh) {
       if (record.absent) return undefined;
@@ -69,14 +71,15 @@ export class KeptFiles implements ModelFiles {
       return undefined;
     }
     const expected = this.options.sha256[name] ?? remote.sha256;
-    if (model === undefined && expected === undefined) return remote;
     const isSame =
       record?.whole === true &&
       record.sizeBytes === remote.sizeBytes &&
       (expected === undefined ? record.validator === remote.validator : record.sha256 === expected);
     if (model !== undefined && record !== undefined && isSame) return this.#whole(model, record);
+    const writes = model !== undefined && !readOnly && this.notKept === undefined;
+    if (!writes && expected === undefined) return remote;
     const file = new KeptFile(remote, {
-      model: this.notKept === undefined ? model : undefined,
+      model: writes ? model : undefined,
       sha256: expected,
       foreign: this.options.foreign,
       onNotKept: (reason) => (this.notKept ??= reason),
@@ -94,18 +97,19 @@ export class KeptFiles implements ModelFiles {
    * @throws WordloomError file-invalid if the rest of a file shows that its hash is wrong
    */
   async settle(outcome: LoadOutcome): Promise<boolean> {
-    const { model, signal } = this.options;
+    const { model, signal, readOnly } = this.options;
     try {
       if (outcome === "loaded") {
         for (const file of this.#opened.values()) await this.#finish(file, signal);
         this.#checkNames();
-      } else if (outcome === "broken") {
+      } else if (outcome === "broken" && !readOnly) {
         for (const file of this.#opened.values()) if (file.sha256 === undefined) await file.forget();
         for (const [name, vouched] of this.#fromHere) if (!vouched) await this.#attempt((dir) => removeKept(dir, name));
       }
       for (const file of this.#opened.values()) await file.release();
       const allWhole = [...this.#opened.values()].every((file) => file.isWhole || file.frontier === 0);
-      if (model === undefined || outcome !== "loaded" || this.notKept !== undefined || !allWhole) return false;
+      if (model === undefined || readOnly || outcome !== "loaded" || this.notKept !== undefined || !allWhole)
+        return false;
       const foreign = [...this.#opened.values()].flatMap(({ isForeign, name }) => (isForeign ? [name] : []));
       for (const name of [...this.#absent, ...foreign]) {
         const record = { name, bytes: 0, sha256: "", vouched: false, whole: false, absent: true };

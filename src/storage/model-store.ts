@@ -70,17 +70,27 @@ export class ModelStore {
   constructor(readonly place: StorePlace) {}
 
   /**
-   * The model's folder, made if need be, held against deletion until `release`.
+   * The model's folder, held against deletion until `release`.
    *
+   * @param options.create makes it if need be
+   * @returns undefined where there is none
    * @throws DOMException where the browser refuses; `signal.reason` if it aborts
    */
-  async open(identity: ModelIdentity, signal: AbortSignal | undefined): Promise<KeptModel> {
+  async open(
+    identity: ModelIdentity,
+    { signal, create }: { signal: AbortSignal | undefined; create: boolean },
+  ): Promise<KeptModel | undefined> {
     const id = sha256OfText(identity.key).slice(0, 32);
     const release = await takeLock(this.place.locks, `${FOLDER}/${id}`, "shared", signal);
     try {
-      const directory = await (await this.#folder()).getDirectoryHandle(id, { create: true });
+      const folder = await this.#folder();
+      const directory = create ? await folder.getDirectoryHandle(id, { create }) : await existingDirectory(folder, id);
+      if (directory === undefined) {
+        release();
+        return undefined;
+      }
       const model = new KeptModel(id, directory, identity, this.place, release);
-      await model.note({}, signal);
+      if (create) await model.note({}, signal);
       return model;
     } catch (error) {
       release();
@@ -121,21 +131,42 @@ export class ModelStore {
    * @throws WordloomError storage-failed while the model is being loaded, here or in another tab
    */
   async delete(id: string): Promise<void> {
-    const folder = await this.#folder();
-    const deleted = await this.place.locks.request(`${FOLDER}/${id}`, { ifAvailable: true }, async (lock) => {
-      if (lock === null) return false;
-      const directory = await existingDirectory(folder, id);
-      if (directory === undefined) return true;
+    const deleted = await this.#ifUnused(id, async (folder, directory) => {
       const record = asModelRecord(await readStoredJson(directory, MODEL_RECORD));
       if (record?.recalled !== undefined) await removeIfThere(folder, record.recalled);
       await removeIfThere(folder, id);
-      return true;
     });
     if (!deleted) {
       throw new WordloomError("storage-failed", "the model is being loaded, so it cannot be deleted now", {
         remedy: "Wait until it is loaded, or stop that, here and in other tabs; then delete it.",
       });
     }
+  }
+
+  /** A folder without a file: of a model that turned out to be none. What the storage refuses to that changes nothing. */
+  async deleteIfEmpty(id: string): Promise<void> {
+    try {
+      await this.#ifUnused(id, async (folder, directory) => {
+        for await (const [name] of entriesOf(directory)) if (name !== MODEL_RECORD) return;
+        await removeIfThere(folder, id);
+      });
+    } catch {
+      return; // it goes on being listed, with no bytes
+    }
+  }
+
+  /** @returns false where the model is being loaded; a folder that is not there is nothing to do */
+  async #ifUnused(
+    id: string,
+    act: (folder: FileSystemDirectoryHandle, directory: FileSystemDirectoryHandle) => Promise<void>,
+  ): Promise<boolean> {
+    const folder = await this.#folder();
+    return this.place.locks.request(`${FOLDER}/${id}`, { ifAvailable: true }, async (lock) => {
+      if (lock === null) return false;
+      const directory = await existingDirectory(folder, id);
+      if (directory !== undefined) await act(folder, directory);
+      return true;
+    });
   }
 
   /** What `remember` was given for this key, with a model that was loaded whole. */

@@ -186,6 +186,25 @@ describe("nothing is kept of", () => {
     expect(await load()).toMatchObject({ isRight: true, stored: true });
   });
 
+  test("a web page in place of a file that may be missing, which then counts as missing here, too", async () => {
+    const page = new TextEncoder().encode("<!doctype html><html><body>app</body></html>");
+    server.answer = (_, response, name) => {
+      if (name === "config.json" || name === "model.safetensors") return false;
+      response.writeHead(200, { "Content-Length": page.length }).end(page);
+      return true;
+    };
+    const { files, settle } = await open();
+    for (const name of ["config.json", "generation_config.json"]) {
+      const file = await files.find(name);
+      if (file !== undefined) await readBytes(file, { maxBytes: 1000 });
+    }
+    expect(await settle("loaded")).toMatchObject({ stored: true });
+    const again = await open({ fetch: noNetwork });
+    expect(await again.files.find("generation_config.json")).toBeUndefined();
+    await again.settle("stopped");
+    expect((await models())[0]?.files.map(({ name }) => name)).toEqual(["config.json"]);
+  });
+
   test("a short body", async () => {
     server.answer = (request, response, name) => {
       if (name !== "model.safetensors" || request.method === "HEAD") return false;

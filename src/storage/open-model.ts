@@ -12,6 +12,8 @@ export type StoreMode = "auto" | "on" | "refresh" | "off";
 
 export interface OpenModelOptions extends Omit<OpenSourceOptions, "recall"> {
   store: StoreMode;
+  /** True: what is kept is used, and nothing is written. */
+  readOnly?: boolean | undefined;
   /** By file name, in lower-case hexadecimal. */
   sha256: Readonly<Record<string, string>>;
   /** What came in place of a file, from its first bytes; that is never kept. */
@@ -36,19 +38,20 @@ export async function openModel(
   source: Parameters<typeof openSource>[0],
   options: OpenModelOptions,
 ): Promise<OpenedModel> {
-  const { store: mode, signal, sha256, foreign } = options;
+  const { store: mode, signal, sha256, foreign, readOnly = false } = options;
   const place = mode === "off" ? "the option store is off" : (options.place ?? (await browserPlace()));
   const store = typeof place === "string" ? undefined : new ModelStore(place);
   const recall = store === undefined || mode === "refresh" ? undefined : (key: string) => recalled(store, key);
   const files = await openSource(source, { ...options, recall });
   const identity = await files.identity?.(signal);
-  const opened = await openKept(identity, mode, place, store, signal);
+  const opened = await openKept(identity, options, place, store);
   const model = typeof opened === "string" ? undefined : opened;
-  const kept = new KeptFiles(files, { model, sha256, foreign, refresh: mode === "refresh", signal });
+  const kept = new KeptFiles(files, { model, sha256, foreign, refresh: mode === "refresh", readOnly, signal });
   return {
     files: kept,
     settle: async (outcome) => {
       const stored = await kept.settle(outcome);
+      if (!stored && model !== undefined) await store?.deleteIfEmpty(model.id);
       if (typeof opened === "string") return { stored: false, reason: `not kept: ${opened}` };
       if (!stored) return { stored, reason: `not kept: ${kept.notKept ?? "not all of it was read"}` };
       try {
@@ -67,16 +70,15 @@ export async function openModel(
 /** The model's folder in the store, or why there is none. */
 async function openKept(
   identity: ModelIdentity | undefined,
-  mode: StoreMode,
+  { store: mode, signal, readOnly = false }: Pick<OpenModelOptions, "store" | "signal" | "readOnly">,
   place: StorePlace | string,
   store: ModelStore | undefined,
-  signal: AbortSignal | undefined,
 ): Promise<KeptModel | string> {
   if (identity === undefined) return "the files are on this device already";
   if (identity.ownServer && mode === "auto") return "the page's own server has the files";
   if (store === undefined) return typeof place === "string" ? place : "there is no store";
   try {
-    return await store.open(identity, signal);
+    return (await store.open(identity, { signal, create: !readOnly })) ?? "it is not here yet";
   } catch (error) {
     signal?.throwIfAborted();
     return storageFailure(error);

@@ -26,6 +26,8 @@ export const FAKE_INFO: GeneratorInfo = {
   backendReason: "the browser has WebGPU",
   worker: true,
   workerReason: "a worker could be started",
+  stored: false,
+  storeReason: "not kept: the page's own server has the files",
   adapter: "Fake adapter",
   isFallbackAdapter: false,
   tier: "subgroups+f16",

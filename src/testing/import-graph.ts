@@ -31,7 +31,7 @@ export const LAYERS: Readonly<Record<string, Rule>> = {
   index: /*               */ rule("api", /*                                       */ "engine tokenizer storage"),
   element: /*             */ rule("ui"),
   ui: /*                  */ rule("api"),
-  api: /*                 */ rule("worker", /*                                    */ "engine tokenizer storage"),
+  api: /*                 */ rule("worker storage", /*                            */ "engine tokenizer"),
   worker: /*              */ rule("engine", /*                                    */ "tokenizer storage"),
   engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage"),
   "backends/gpu": /*      */ rule("backends models kernels gpu formats"),

@@ -23,6 +23,10 @@ const LOAD: LoadRequest = {
   powerPreference: undefined,
   memoryBudgetBytes: undefined,
   headers: {},
+  store: "auto",
+  sha256: {},
+  endpoint: undefined,
+  token: undefined,
   internal: {},
 };
 

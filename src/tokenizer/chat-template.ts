@@ -1,11 +1,14 @@
 /**
  * Chat messages → the text a model was tuned on, by the model's own Jinja template, set up as transformers does:
  * `trim_blocks`, `lstrip_blocks`, `raise_exception`, `strftime_now`, the special tokens as variables,
- * `add_generation_prompt` true.
+ * `add_generation_prompt` true. `@huggingface/jinja` parses the template, template-evaluator.ts runs it.
  */
 import { WordloomError } from "../errors";
 import { invalid, isRecord, list, record, text } from "./json-fields";
 import { strftime } from "./strftime";
+import { runTemplate } from "./template-evaluator";
+import type { ProgramNode } from "./template-nodes";
+import { Callable } from "./template-values";
 import type { ChatMessage } from "./tokenizer";
 
 /**
@@ -44,30 +47,17 @@ export function templateTokens(tokenizerConfig: unknown): Record<string, string>
   return tokens;
 }
 
-/** What every template may use. */
-const BUILT_IN = {
-  true: true,
-  True: true,
-  false: false,
-  False: false,
-  none: null,
-  None: null,
-  range,
-  raise_exception: (message: unknown) => {
-    throw new Error(String(message));
-  },
-};
-
-function range(from: number, to?: number, step = 1): number[] {
-  const [start, stop] = to === undefined ? [0, from] : [from, to];
-  if (step === 0) throw new Error("range() with a step of 0");
-  return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
-}
+/** The longest published template has 20,000 characters. */
+const MAX_TEMPLATE_LENGTH = 1 << 18;
+/** The package searches runs of white space in a time that grows with their square. */
+const MAX_BLANK_RUN = 4000;
 
 /**
- * @param variables further names for the template (`bos_token`, …)
+ * @param variables further names for the template (`bos_token`, …); also `tools`, `documents` and
+ *   `add_generation_prompt`, which are none, none and true otherwise
  * @param now what `strftime_now` reads
- * @throws `template-failed` if the template refuses the messages or is not valid Jinja, or for content that is not text
+ * @throws `template-failed` if the template refuses the messages, is not valid Jinja, uses what is not supported or
+ *   works without end (see template-evaluator.ts), and for content that is not text
  */
 export async function renderChat(
   template: string,
@@ -76,30 +66,48 @@ export async function renderChat(
   now: () => Date = () => new Date(),
 ): Promise<string> {
   messages.forEach(checkMessage);
-  const { Environment, Interpreter, Template } = await import("@huggingface/jinja");
-  const render = (shown: readonly ChatMessage[]): string => {
-    try {
-      // Template.render would define its own strftime_now, which leaves %S and %A as they are.
-      const environment = new Environment();
-      const names = {
-        ...variables,
-        ...BUILT_IN,
-        messages: shown,
+  const { parse, tokenize } = await import("@huggingface/jinja");
+  const program = attempt(() => {
+    if (template.length > MAX_TEMPLATE_LENGTH) {
+      throw new Error(`it has ${template.length} characters; ${MAX_TEMPLATE_LENGTH} are the most`);
+    }
+    if (new RegExp(`\\s{${MAX_BLANK_RUN}}`).test(template)) throw new Error(`it has ${MAX_BLANK_RUN} blanks in a row`);
+    // Its own types are not exported.
+    return parse(tokenize(template, { lstrip_blocks: true, trim_blocks: true })) as unknown as ProgramNode;
+  });
+  const render = (shown: readonly ChatMessage[]): string =>
+    attempt(() =>
+      runTemplate(program, {
         tools: null,
         documents: null,
         add_generation_prompt: true,
-        strftime_now: (format: unknown) => strftime(String(format), now()),
-      };
-      for (const [name, value] of Object.entries(names)) environment.set(name, value);
-      return text(new Interpreter(environment).run(new Template(template).parsed).value, "the rendered text");
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new WordloomError("template-failed", `the chat template failed: ${reason}`, { cause });
-    }
-  };
+        ...variables,
+        ...CONSTANTS,
+        messages: shown,
+        strftime_now: new Callable(([format]) => strftime(typeof format === "string" ? format : "", now())),
+      }),
+    );
 
   if (messages.every((message) => typeof message.content === "string")) return render(messages);
   return renderParts(messages, render);
+}
+
+/** Besides `range`, `namespace` and `dict`, which are Jinja's own. */
+const CONSTANTS = {
+  ...{ true: true, True: true, false: false, False: false, none: null, None: null },
+  raise_exception: new Callable(([message]) => {
+    throw new Error(typeof message === "string" ? message : "raise_exception");
+  }),
+};
+
+function attempt<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    // A template that calls itself without end comes here as well, as a RangeError.
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WordloomError("template-failed", `the chat template failed: ${reason}`, { cause });
+  }
 }
 
 /**

@@ -37,6 +37,12 @@ describe("what is held how", () => {
     expect(plan({}, 1, 64 * 300)).toMatchObject({ contextLength: 300 });
   });
 
+  test("as many positions as one binding of rotations takes, where the heads' keys are smaller", () => {
+    const { spec } = tinyModel({ kind: "llama", hidden: 64, heads: 4, keyValueHeads: 1, context: 4096 });
+    // A position: keys of 16 × 2 bytes a layer; 8 pairs of a cosine and a sine.
+    expect(makePlan(spec, { ...ask }, (dtype) => bytesOf[dtype], 64 * 300)).toMatchObject({ contextLength: 300 });
+  });
+
   test("and says why, in numbers", () => {
     expect(plan({}).reason).toBe(
       "weights as q8: 11.0 MiB, hardly to be told from the original; KV cache as f16: goes with q8 weights; 4096 positions: the model's own",

@@ -1,12 +1,14 @@
 /** What is decided before anything is allocated: how weights and cache are held, and how many positions fit. Pure. */
 import { WordloomError } from "../../errors";
 import { mib } from "../../gpu/buffers";
-import { cacheBytes } from "../../kernels/attention";
+import { cacheBytes, ropeTableBytes } from "../../kernels/attention";
 import type { DecoderSpec } from "../../models/decoder-spec";
 import type { KvDtype, WeightDtype } from "../backend";
 
 export interface PlanRequest {
   dtype: WeightDtype | "auto";
+  /** How the file holds most of its weights, where that is a format of ours: "auto" takes no finer one. */
+  fileDtype?: WeightDtype | undefined;
   kvDtype: KvDtype | "auto";
   /** Positions; undefined: the model's, cut to what fits. */
   contextLength: number | undefined;
@@ -30,7 +32,7 @@ const COMFORTABLE_CACHE_BYTES = 512 * 2 ** 20;
 
 /**
  * @param weightBytes bytes of the weights for a dtype
- * @param maxBindingBytes most bytes of one layer's keys
+ * @param maxBindingBytes most bytes of one layer's keys, and of its table of rotations
  * @throws option-invalid for a context beyond the model's, device-limit and out-of-memory for what cannot fit
  */
 export function makePlan(
@@ -49,21 +51,20 @@ export function makePlan(
   let { dtype } = request;
   if (dtype === "auto") {
     const limit = budget ?? COMFORTABLE_WEIGHT_BYTES;
-    dtype = weightBytes("q8") <= limit ? "q8" : "q4";
-    reasons.push(
-      dtype === "q8"
-        ? `weights as q8: ${mib(weightBytes("q8"))} MiB, hardly to be told from the original`
-        : `weights as q4: q8 would be ${mib(weightBytes("q8"))} MiB, above ${mib(limit)} MiB`,
-    );
+    const fits = weightBytes("q8") <= limit;
+    dtype = fits && request.fileDtype !== "q4" ? "q8" : "q4";
+    const why = !fits
+      ? `q8 would be ${mib(weightBytes("q8"))} MiB, above ${mib(limit)} MiB`
+      : dtype === request.fileDtype
+        ? `as most of them are in the file, ${mib(weightBytes(dtype))} MiB`
+        : `${mib(weightBytes("q8"))} MiB, hardly to be told from the original`;
+    reasons.push(`weights as ${dtype}: ${why}`);
   } else {
     reasons.push(`weights as ${dtype}: asked for`);
   }
   const weights = weightBytes(dtype);
   if (budget !== undefined && weights > budget) {
-    throw new WordloomError(
-      "out-of-memory",
-      `the weights take ${mib(weights)} MiB as ${dtype}; ${inBudget()}`,
-    );
+    throw new WordloomError("out-of-memory", `the weights take ${mib(weights)} MiB as ${dtype}; ${inBudget()}`);
   }
 
   let { kvDtype } = request;
@@ -75,8 +76,11 @@ export function makePlan(
   const layerBytes = (positions: number, held: KvDtype) =>
     spec.layers.map(({ attention }) => cacheBytes(attention.keyValueHeadCount, attention.headDim, positions, held));
   const perPosition = 2 * layerBytes(1, kvDtype).reduce((sum, bytes) => sum + bytes, 0);
-  const perPositionOfLayer = Math.max(...layerBytes(1, kvDtype));
-  const bindable = Math.floor(maxBindingBytes / perPositionOfLayer);
+  // A table of cosines and sines is a binding, too: with few heads it is the larger one.
+  const tableBytes = spec.layers.map(({ attention: { rope } }) =>
+    ropeTableBytes(rope?.inverseFrequencies.length ?? 0, 1),
+  );
+  const bindable = Math.floor(maxBindingBytes / Math.max(...layerBytes(1, kvDtype), ...tableBytes));
   const affordable = Math.floor((budget === undefined ? COMFORTABLE_CACHE_BYTES : budget - weights) / perPosition);
 
   if (request.contextLength !== undefined) {

@@ -68,6 +68,6 @@ function checkpointNames(hiddenSize: number): CheckpointNames {
       down: conv1d("mlp.c_proj"),
     },
     final_norm: "ln_f",
-    head: "lm_head",
+    head: ["lm_head"],
   };
 }

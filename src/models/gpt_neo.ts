@@ -91,5 +91,5 @@ const NAMES: CheckpointNames = {
     down: "mlp.c_proj",
   },
   final_norm: "ln_f",
-  head: "lm_head",
+  head: ["lm_head"],
 };

@@ -47,6 +47,6 @@ function checkpointNames(headCount: number, headDim: number): CheckpointNames {
       down: "mlp.dense_4h_to_h",
     },
     final_norm: "final_layer_norm",
-    head: "embed_out",
+    head: ["embed_out", "lm_head"],
   };
 }

@@ -23,7 +23,8 @@ export interface CheckpointNames {
   /** After the layer's number; those that the spec has. */
   layer: Readonly<Partial<Record<LayerTensor, Source>>>;
   final_norm: Source;
-  head: string;
+  /** The usual name first; never prefixed. */
+  head: readonly [string, ...string[]];
 }
 
 /** The names that Llama's classes in transformers use, and with them most architectures since. */
@@ -43,7 +44,7 @@ export const LLAMA_NAMES = {
     down: "mlp.down_proj",
   },
   final_norm: "norm",
-  head: "lm_head",
+  head: ["lm_head"],
 } satisfies CheckpointNames;
 
 /** @throws internal where the spec has a tensor that `names` does not name: a fault of the architecture's file */
@@ -52,9 +53,9 @@ export function bindTensors(spec: Omit<DecoderSpec, "tensors">, names: Checkpoin
   const prefixed = (name: string) => [names.prefix + name, name];
   const table = (name: string, rows: number, source: Source | undefined): TensorBinding[] =>
     bind({ name, rows, columns: width, bias: false }, source, prefixed).map((tensor) => ({ ...tensor, name }));
-  const headModule = bind({ name: "head", rows: vocabSize, columns: width, bias: head.bias }, names.head, (name) => [
-    name,
-  ]);
+  const headModule = bind({ name: "head", rows: vocabSize, columns: width, bias: head.bias }, "", (part) =>
+    names.head.map((name) => name + part),
+  );
   return [
     ...table("token_embedding", vocabSize, names.token_embedding),
     ...(learnedPositions === undefined

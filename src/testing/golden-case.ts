@@ -9,6 +9,15 @@ export const GOLDEN_MODELS = [
   "phi3",
   "olmo2",
   "gpt_neox",
+  "mistral",
+  "gemma2",
+  "smollm3",
+  "granite",
+  "stablelm",
+  "stablelm-parallel",
+  "gpt_neo",
+  "phi",
+  "phi3-longrope",
 ] as const;
 export type GoldenModel = (typeof GOLDEN_MODELS)[number];
 

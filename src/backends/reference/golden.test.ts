@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { emit } from "../../models/decoder";
-import type { DecoderSpec, RopeSpec } from "../../models/decoder-spec";
+import type { AttentionSpec, DecoderSpec, LayerSpec, RopeSpec } from "../../models/decoder-spec";
 import { readModelConfig } from "../../models/registry";
 import { at } from "../../testing/at";
 import { type CheckpointTensor, fillFromCheckpoint } from "../../testing/checkpoint";
@@ -23,8 +23,11 @@ import { logSoftmaxAt } from "./sampling";
 /** Golden values have 6 decimals and are up to 30 nats; logits are rounded to float32 once. */
 const TOLERANCE = { absolute: 5e-6 };
 
-async function load(spec: DecoderSpec, checkpoint: ReadonlyMap<string, CheckpointTensor>): Promise<Backend> {
-  const contextLength = spec.contextLength;
+async function load(
+  spec: DecoderSpec,
+  checkpoint: ReadonlyMap<string, CheckpointTensor>,
+  contextLength = spec.contextLength,
+): Promise<Backend> {
   const backend = createReferenceBackend({ spec, program: emit(spec), dtype: "f32", kvDtype: "f32", contextLength });
   fillFromCheckpoint(backend.weights, spec, checkpoint);
   await backend.ready();
@@ -33,9 +36,17 @@ async function load(spec: DecoderSpec, checkpoint: ReadonlyMap<string, Checkpoin
 
 /** Log-probabilities of every token after `ids`, prefilled in chunks of at most `chunk`. */
 async function logprobsAfter(backend: Backend, ids: readonly number[], chunk = 64): Promise<Float64Array> {
+  await prefill(backend, ids, chunk);
+  return logprobsNow(backend);
+}
+
+async function prefill(backend: Backend, ids: readonly number[], chunk = 64): Promise<void> {
   for (let start = 0; start < ids.length; start += chunk) {
     await backend.prefill(Uint32Array.from(ids.slice(start, start + chunk)), start, false);
   }
+}
+
+async function logprobsNow(backend: Backend): Promise<Float64Array> {
   const logits = await backend.readLogits();
   return Float64Array.from(logits, (_, id) => logSoftmaxAt(logits, id));
 }
@@ -78,9 +89,26 @@ describe.each(GOLDEN_MODELS)("golden %s", (model) => {
   });
 
   test("takes tensor names without their prefix", async () => {
-    const bare = new Map([...checkpoint].map(([name, tensor]) => [name.replace(/^(model|transformer)\./, ""), tensor]));
+    const bare = new Map(
+      [...checkpoint].map(([name, tensor]) => [name.replace(/^(model|transformer|gpt_neox)\./, ""), tensor]),
+    );
     const { ids, logprobs_f64 } = at(cases, 1);
     expectClose(await logprobsAfter(await load(goldenSpec(model), bare), ids), logprobs_f64, TOLERANCE);
+  });
+});
+
+describe("golden phi3-longrope, whose short factors hold in a KV cache of 64 positions", () => {
+  const folder = goldenFolder("phi3-longrope");
+  const { short } = readFolderJson(folder, "golden.json") as { short: { ids: number[]; logprobs_f64: number[] }[] };
+
+  test("gives the float64 log-probabilities there, and others in a longer cache", async () => {
+    const [spec, checkpoint] = [goldenSpec("phi3-longrope"), readCheckpoint(folder)];
+    expect(short.length).toBe(2);
+    for (const { ids, logprobs_f64 } of short) {
+      expectClose(await logprobsAfter(await load(spec, checkpoint, 64), ids), logprobs_f64, TOLERANCE);
+      const longer = await logprobsAfter(await load(spec, checkpoint, 65), ids);
+      expect(() => expectClose(longer, logprobs_f64, TOLERANCE)).toThrow("values differ");
+    }
   });
 });
 
@@ -93,6 +121,14 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
     ...spec,
     layers: spec.layers.map(change),
   });
+  const eachAttention = (spec: DecoderSpec, change: (attention: AttentionSpec) => Partial<AttentionSpec>) =>
+    eachLayer(spec, (layer) => ({ ...layer, attention: { ...layer.attention, ...change(layer.attention) } }));
+  const firstRope = (spec: DecoderSpec) => at(spec.layers, 0).attention.rope;
+  const withoutPostNorm = (layer: LayerSpec): LayerSpec => {
+    const changed = { ...layer };
+    delete changed.attentionPostNorm;
+    return changed;
+  };
   const withoutEps = { eps: 1e-20 };
 
   test.each<[string, GoldenModel, (spec: DecoderSpec) => DecoderSpec]>([
@@ -124,6 +160,37 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
       (spec) => eachLayer(spec, (layer) => ({ ...layer, mlp: { ...layer.mlp, activation: "gelu" } })),
     ],
     ["positions forgotten", "gpt2", (spec) => ({ ...spec, learnedPositions: undefined })],
+    [
+      "another eps in the norms of q and k",
+      "qwen3",
+      (spec) =>
+        eachAttention(spec, ({ queryKeyNorm }) =>
+          queryKeyNorm === undefined ? {} : { queryKeyNorm: { ...queryKeyNorm, eps: 0.1 } },
+        ),
+    ],
+    [
+      "window one longer",
+      "gemma3_text",
+      (spec) => eachAttention(spec, ({ window }) => ({ window: window === undefined ? undefined : window + 1 })),
+    ],
+    ["one theta for all layers", "gemma3_text", (spec) => eachAttention(spec, () => ({ rope: firstRope(spec) }))],
+    ["embeddings not scaled", "gemma3_text", (spec) => ({ ...spec, embeddingScale: 1 })],
+    ["no norm after the attention", "olmo2", (spec) => eachLayer(spec, withoutPostNorm)],
+    [
+      "blocks one after the other",
+      "gpt_neox",
+      (spec) => eachLayer(spec, (layer) => ({ ...layer, residual: "sequential" })),
+    ],
+    ["no soft-cap on scores", "gemma2", (spec) => eachAttention(spec, () => ({ softcap: undefined }))],
+    ["no soft-cap on logits", "gemma2", (spec) => ({ ...spec, head: { ...spec.head, softcap: undefined } })],
+    ["RoPE on every layer", "smollm3", (spec) => eachAttention(spec, () => ({ rope: firstRope(spec) }))],
+    ["no factor on what blocks add", "granite", (spec) => eachLayer(spec, (layer) => ({ ...layer, residualScale: 1 }))],
+    ["no factor on logits", "granite", (spec) => ({ ...spec, head: { ...spec.head, scale: 1 } })],
+    [
+      "no magnitude",
+      "phi3-longrope",
+      (spec) => eachAttention(spec, ({ rope }) => ({ rope: rope && { ...rope, magnitude: 1 } })),
+    ],
   ])("%s", async (_, model, mutate) => {
     const backend = await load(mutate(goldenSpec(model)), readCheckpoint(goldenFolder(model)));
     const { ids, logprobs_f64 } = at(goldenCases(model), -1);
@@ -135,16 +202,15 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
 
   test.each(GOLDEN_MODELS)("KV length one too short or too long, %s", async (model) => {
     const backend = await load(goldenSpec(model), readCheckpoint(goldenFolder(model)));
-    const { ids, logprobs_f64 } = at(goldenCases(model), 2);
+    const { ids, logprobs_f64 } = at(goldenCases(model), -2);
     const last = Uint32Array.of(at(ids, -1));
     for (const [filled, position] of [
       [ids.length - 1, ids.length - 2], // the last token overwrites its neighbour's keys and values
       [ids.length, ids.length], // it sees its own twice
     ] as const) {
-      await backend.prefill(Uint32Array.from(ids.slice(0, filled)), 0, false);
+      await prefill(backend, ids.slice(0, filled));
       await backend.prefill(last, position, false);
-      const logits = await backend.readLogits();
-      const logprobs = Float64Array.from(logits, (_, id) => logSoftmaxAt(logits, id));
+      const logprobs = await logprobsNow(backend);
       expect(() => expectClose(logprobs, logprobs_f64, TOLERANCE)).toThrow(
         /values differ by more than .* worst at \[\d+\]: -\d/,
       );

@@ -7,7 +7,14 @@ import type { ModelParts } from "../engine/model-parts";
 import { readModelParts } from "../engine/read-model";
 import { packRows, unpackRows } from "../formats/quantization";
 import { emit } from "../models/decoder";
+import type { GoldenModel } from "./golden-case";
 import { memoryFiles, type MemoryFiles } from "./memory-files";
+
+/** The golden checkpoints that have a GGUF file, whose values llama.cpp computed from it. */
+export const GGUF_GOLDEN = [
+  ...(["llama", "llama-rope3", "gpt2", "qwen2", "qwen3"] as const),
+  ...(["gemma3_text", "phi3", "olmo2", "gpt_neox"] as const),
+] satisfies readonly GoldenModel[];
 
 export interface GgufRun {
   parts: ModelParts;

@@ -123,25 +123,25 @@ function sentencePiece(fields: Fields, vocabulary: Vocabulary) {
   };
 }
 
-/** Pairs of pieces, in the order in which they are merged. */
+/** Pairs of pieces, in the order in which they are merged: by score, then the longest left half, then the longest right. */
 function mergesOf({ pieces, typeOf, ids }: Vocabulary, scores: ArrayLike<number>): [string, string][] {
   const isText = (id: number | undefined) =>
     id !== undefined && typeOf(id) !== CONTROL && typeOf(id) !== UNKNOWN && typeOf(id) !== BYTE;
-  const order = Array.from(pieces.keys()).filter((id) => isText(id) && ids[pieces[id] ?? ""] === id);
-  order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
-  const merges: [string, string][] = [];
-  for (const id of order) {
-    const piece = pieces[id] ?? ""; // an index of the list
-    // The longest left half first, as transformers sorts them; characters are never cut in two.
-    for (let at = piece.length - 1; at > 0; at--) {
+  const merges: { left: string; right: string; score: number }[] = [];
+  pieces.forEach((piece, id) => {
+    if (ids[piece] !== id || !isText(id)) return;
+    for (let at = 1; at < piece.length; at++) {
       const unit = piece.charCodeAt(at);
-      if (unit >= 0xdc00 && unit < 0xe000) continue;
+      if (unit >= 0xdc00 && unit < 0xe000) continue; // characters are never cut in two
       const left = piece.slice(0, at);
       const right = piece.slice(at);
-      if (isText(ids[left]) && isText(ids[right])) merges.push([left, right]);
+      if (!isText(ids[left]) || !isText(ids[right])) continue;
+      merges.push({ left, right, score: scores[id] ?? 0 }); // as many scores as pieces
     }
-  }
-  return merges;
+  });
+  // What is equal stays in the order of ids.
+  merges.sort((a, b) => b.score - a.score || b.left.length - a.left.length || b.right.length - a.right.length);
+  return merges.map(({ left, right }) => [left, right]);
 }
 
 /** What the tokenizer itself puts around a text. */

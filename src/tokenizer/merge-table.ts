@@ -28,6 +28,13 @@ export class MergeTable {
     return this.slots[this.slotOf(left, right) + 2] ?? -1;
   }
 
+  forEachPair(visit: (left: number, right: number) => void): void {
+    for (let at = 0; at < this.slots.length; at += 3) {
+      const left = this.slots[at] ?? -1;
+      if (left !== -1) visit(left, this.slots[at + 1] ?? -1);
+    }
+  }
+
   /** Where the pair is, or the empty slot where it would be. */
   private slotOf(left: number, right: number): number {
     // Two odd multipliers of 32 bits (Knuth's and MurmurHash3's), high bits folded down.

@@ -8,6 +8,7 @@ import { TokenizerModel } from "@xenova/transformers/src/tokenizers.js";
 import { WordloomError } from "../errors";
 import { count, flag, invalid, isCount, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
 import { MergeTable } from "./merge-table";
+import { WordCutter } from "./word-cutter";
 
 export interface TokenModel {
   /** Pieces as they are spelled in the file → ids. */
@@ -79,6 +80,12 @@ function createBpe(model: JsonRecord): TokenModel {
     queue.push(node);
   };
   bpe.cache = new WordCache();
+  let cutter: WordCutter | undefined;
+  const piecesOf = (word: string): string[] => {
+    if (word.length <= MAX_CACHED_LENGTH || suffix !== "") return bpe.bpe(word); // a suffix ends the whole word only
+    cutter ??= new WordCutter(merges, piecesById(vocab)); // takes its time, and many models never need it
+    return cutter.cut(word).flatMap((part) => bpe.bpe(part));
+  };
 
   return {
     vocab,
@@ -89,7 +96,7 @@ function createBpe(model: JsonRecord): TokenModel {
       }
       // Without an unknown token, characters outside the vocabulary vanish, and their neighbours may merge.
       const kept = unknown === undefined ? knownCharacters(word, vocab, byteFallback) : word;
-      return toIds(bpe.bpe(kept), vocab, { byteFallback, fuseUnknown, unknown });
+      return toIds(piecesOf(kept), vocab, { byteFallback, fuseUnknown, unknown });
     },
   };
 }
@@ -132,10 +139,18 @@ function readMerges(value: unknown, vocab: ReadonlyMap<string, number>): MergeTa
   return table;
 }
 
+function piecesById(vocab: ReadonlyMap<string, number>): (string | undefined)[] {
+  const pieces: (string | undefined)[] = [];
+  for (const [piece, id] of vocab) pieces[id] = piece;
+  return pieces;
+}
+
+const MAX_CACHED_LENGTH = 64;
+
 /** The package caches every word for ever, and without a pre-tokenizer a word is the whole prompt. */
 class WordCache extends Map<string, string[]> {
   override set(word: string, pieces: string[]): this {
-    if (word.length > 64) return this;
+    if (word.length > MAX_CACHED_LENGTH) return this;
     if (this.size >= 20_000) this.clear();
     return super.set(word, pieces);
   }

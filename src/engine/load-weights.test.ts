@@ -230,6 +230,71 @@ describe("one checkpoint tensor for several of the decoder's", () => {
     });
   });
 
+  describe("rows in blocks, as GPT-NeoX has q, k and v of each head in turn", () => {
+    const blocks = { size: 2, stride: 6 };
+    const parts = (first: number) => ({ rows: { first, of: 12, blocks } });
+
+    test("are put together, and their biases, too", async () => {
+      const file = makeSafetensors([
+        { name: "qkv.weight", shape: [12, 2], values: count(24) },
+        { name: "qkv.bias", shape: [12], values: count(12) },
+      ]);
+      const { sink } = await load({ "model.safetensors": file }, [
+        bind("q.weight", [4, 2], ["qkv.weight"], parts(0)),
+        bind("v.weight", [4, 2], ["qkv.weight"], parts(4)),
+        bind("k.bias", [1, 4], ["qkv.bias"], parts(2)),
+      ]);
+      expect(Object.fromEntries(sink.tensors)).toEqual({
+        "q.weight": [0, 1, 2, 3, 12, 13, 14, 15],
+        "v.weight": [8, 9, 10, 11, 20, 21, 22, 23],
+        "k.bias": [2, 3, 8, 9],
+      });
+    });
+
+    test("also where pieces end inside a block, and where the matrix is turned", async () => {
+      const columns = 300_000; // 3 rows a piece
+      const values = Float32Array.from({ length: 12 * columns }, (_, i) => Math.floor(i / columns));
+      const long = makeSafetensors([{ name: "f", dtype: "BF16", shape: [12, columns], values }]);
+      const rows: number[] = [];
+      const sink: WeightSink = {
+        write: (_, firstRow, piece) => {
+          expect(rows.length).toBe(firstRow);
+          for (let at = 0; at < piece.length; at += columns) rows.push(piece[at] as number);
+        },
+        drained: () => Promise.resolve(),
+      };
+      const spec = specOf([bind("k", [4, columns], ["f"], parts(2))]);
+      await loadWeights({ files: memoryFiles({ "model.safetensors": long }, { chunkBytes: 65536 }), spec, sink });
+      expect(rows).toEqual([2, 3, 8, 9]);
+
+      const turned = makeSafetensors([{ name: "f", shape: [1, 12], values: count(12) }]);
+      const loaded = await load({ "model.safetensors": turned }, [
+        bind("k", [4, 1], ["f"], { ...parts(2), transpose: true }),
+      ]);
+      expect(loaded.sink.tensors.get("k")).toEqual([2, 3, 8, 9]);
+    });
+
+    test("that do not fit the tensor are a fault of the architecture", async () => {
+      const file = makeSafetensors([{ name: "f", shape: [12, 2], values: count(24) }]);
+      for (const rows of [
+        { first: 6, of: 12, blocks: { size: 2, stride: 6 } }, // the last block ends at 14
+        { first: 0, of: 12, blocks: { size: 3, stride: 6 } }, // 4 rows are no whole blocks
+      ]) {
+        const { code } = await failing({ "model.safetensors": file }, [bind("q", [4, 2], ["f"], { rows })]);
+        expect(code).toBe("internal");
+      }
+    });
+  });
+
+  test("an offset is added to a vector, and the tensor's other uses do not see it", async () => {
+    const file = makeSafetensors([{ name: "norm", dtype: "BF16", shape: [3], values: [-0.5, 0, 2] }]);
+    const { sink } = await load({ "model.safetensors": file }, [
+      bind("weight", [1, 3], ["norm"], { offset: 1 }),
+      bind("as it is", [1, 3], ["norm"]),
+    ]);
+    expect(Object.fromEntries(sink.tensors)).toEqual({ weight: [0.5, 1, 3], "as it is": [-0.5, 0, 2] });
+  });
+
   test("a tied matrix is read once and given twice", async () => {
     const file = makeSafetensors([{ name: "wte", shape: [3, 2], values: count(6) }]);
     const { sink, loadedBytes } = await load({ "model.safetensors": file }, [

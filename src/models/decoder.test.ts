@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { tinyModel } from "../testing/tiny-models";
+import { madeUpSpec } from "../testing/made-up-architecture";
 import { emit, weightMatrices } from "./decoder";
+import type { LayerSpec } from "./decoder-spec";
 import type { Operation } from "./operations";
 
 const llama = tinyModel({ kind: "llama", layers: 1 }).spec;
@@ -54,8 +56,43 @@ test("gpt2 has positions, no gate, biases, and here a head of its own", () => {
   expect(head[1]).toMatchObject({ weight: "head.weight", bias: undefined });
 });
 
+const madeUp = madeUpSpec({ num_hidden_layers: 2 });
+
+test("blocks that read the same x come both before what they add; norms after a block before it is added", () => {
+  const { body, head } = emit(madeUp);
+  const layers = named(body).map((name) => name.replace(/layers\.\d\./, ""));
+  const attention = ["norm attention_norm", "linear q", "linear k", "linear v"];
+  const heads = ["head_norm q_norm", "head_norm k_norm", "attention attention"];
+  const mlp = ["norm mlp_norm", "linear gate", "linear up", "activation activation"];
+  const addAttention = ["linear output", "norm attention_post_norm", "add x"];
+  const addMlp = ["linear down", "add x"];
+  expect(layers).toEqual([
+    "embed x",
+    ...[...attention, ...heads, ...addAttention, ...mlp, ...addMlp],
+    ...[...attention, ...heads, ...mlp, ...addAttention, ...addMlp],
+  ]);
+  expect(named(head)).toEqual(["norm final_norm", "linear head_product", "logits logits"]);
+  expect(body.filter(({ op }) => op === "add").map((add) => "scale" in add && add.scale)).toEqual(Array(4).fill(0.7));
+});
+
+test("a layer without norms before its blocks reads x; a shared norm is taken twice", () => {
+  const [layer] = madeUp.layers;
+  if (layer === undefined) throw new Error("the made-up model has layers");
+  const inputs = (changed: LayerSpec) =>
+    emit({ ...madeUp, layers: [changed] }).body.flatMap((operation) =>
+      operation.op === "linear" ? [`${operation.to} of ${operation.from}`.replaceAll("layers.0.", "")] : [],
+    );
+  const without = { ...layer, attentionNorm: undefined, mlpNorm: undefined };
+  expect(inputs(without)).toEqual(expect.arrayContaining(["q of x", "v of x", "gate of x", "up of x"]));
+  const norms = emit({ ...madeUp, layers: [{ ...layer, mlpNorm: "attention_norm" }] }).body.filter(
+    ({ to }) => to === "layers.0.attention_norm" || to === "layers.0.mlp_norm",
+  );
+  expect(norms.map((norm) => "weight" in norm && norm.weight)).toEqual(Array(2).fill("layers.0.attention_norm.weight"));
+});
+
 describe.each([
   ["llama", llama],
+  ["the made-up one", madeUp],
   [
     "llama with all biases, untied",
     tinyModel({ kind: "llama", tied: false, config: { attention_bias: true, mlp_bias: true } }).spec,

@@ -13,6 +13,7 @@ import {
   geluTanh,
   layerNorm,
   linear,
+  logits,
   rmsNorm,
   rope,
   silu,
@@ -94,6 +95,17 @@ test("linear multiplies by rows of the weight, and adds the bias", () => {
   expect([...y]).toEqual([8, 18, 14, 33]);
 });
 
+test("head_norm is rms_norm of each head on its own: a row is as wide as the weight", () => {
+  const y = rmsNorm(Float64Array.of(3, 4, 0, 2), Float32Array.of(1, 10), 0);
+  expectClose(y, [3 / Math.sqrt(12.5), 40 / Math.sqrt(12.5), 0, 20 / Math.sqrt(2)], { relative: 1e-15 });
+});
+
+test("logits are scaled, and then capped", () => {
+  expect([...logits(Float64Array.of(2, -4), 0.5, undefined)]).toEqual([1, -2]);
+  const capped = logits(Float64Array.of(2, 1e9, -1e9), 0.5, 3);
+  expectClose(capped, [3 * Math.tanh(1 / 3), 3, -3], { relative: 1e-15 });
+});
+
 test("add scales what it adds, and leaves its inputs alone", () => {
   const x = Float64Array.of(1, 2);
   expect([...add(x, Float64Array.of(3, 4), 0.5)]).toEqual([2.5, 4]);
@@ -113,6 +125,17 @@ describe("rope", () => {
   test("interleaved turns (0, 1) and (2, 3)", () => {
     const y = rope(x, { inverseFrequencies: frequencies, pairing: "interleaved" }, shape);
     expectClose(y, [Math.cos(3), Math.sin(3), -Math.sin(0.03), Math.cos(0.03), 7, 8], { absolute: 1e-15 });
+  });
+
+  test("a magnitude multiplies what turns, and nothing else", () => {
+    const spec = { inverseFrequencies: frequencies, pairing: "half-split" as const };
+    const plain = rope(x, spec, shape);
+    const larger = rope(x, { ...spec, magnitude: 1.5 }, shape);
+    expectClose(
+      larger,
+      plain.map((value, i) => (i < 4 ? 1.5 * value : value)),
+      { relative: 1e-15 },
+    );
   });
 
   test("products of rotated q and k depend on the distance of their positions only", () => {
@@ -166,6 +189,26 @@ describe("attention", () => {
   test("a chunk gives what its rows give one by one", () => {
     const second = attention(q.subarray(12), keys, values, { ...shape, start: 3 });
     expectClose(second, y.subarray(12), {});
+  });
+
+  test("with a window reads the last positions only, the row's own among them", () => {
+    const windowed = attention(q, keys, values, { ...shape, window: 2 });
+    const hidden = (from: Float32Array, first: number) => from.map((value, i) => (i < first ? NaN : value));
+    // Row 0 is position 2, and sees 1 and 2; row 1 sees 2 and 3.
+    const lastRow = attention(q.subarray(12), hidden(keys, 12), hidden(values, 12), { ...shape, start: 3, window: 2 });
+    expectClose(lastRow, windowed.subarray(12), {});
+    expect(attention(q, hidden(keys, 12), values, { ...shape, window: 2 })[0]).toBeNaN();
+    expectClose(attention(q, keys, values, { ...shape, window: 4 }), y, {});
+    const own = attention(q, keys, values, { ...shape, window: 1 });
+    expectClose(own.subarray(0, 3), values.subarray(12, 15), { relative: 1e-15 });
+  });
+
+  test("with a soft-cap weighs positions by softcap · tanh(score / softcap)", () => {
+    const one = { headCount: 1, keyValueHeadCount: 1, headDim: 1, scale: 2, start: 1, softcap: 5 };
+    const weight =
+      Math.exp(5 * Math.tanh(12 / 5)) / (Math.exp(5 * Math.tanh(12 / 5)) + Math.exp(5 * Math.tanh(-4 / 5)));
+    const result = attention(Float64Array.of(2), Float32Array.of(3, -1), Float32Array.of(1, 0), one);
+    expectClose(result, [weight], { relative: 1e-14 });
   });
 
   test("survives a huge score", () => {

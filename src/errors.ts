@@ -15,7 +15,7 @@ const REMEDIES = {
   "out-of-memory": "Close other tabs, choose q4, a shorter contextLength, or a smaller model.",
   "kernel-failed": "Please report this with the message; allowReference runs small models without the GPU.",
   "model-not-found":
-    "Check the address: a folder with config.json, tokenizer.json and model.safetensors is expected there.",
+    "Check the address: a folder with config.json, tokenizer.json and model.safetensors, or a .gguf file, is expected there.",
   "model-unsupported": "Choose a model of a supported architecture; see README, “Models”.",
   "config-invalid": "Download the model's config.json again, or choose another model.",
   "config-unsupported": "This setting changes the model's numbers and is not supported yet; choose another model.",
@@ -25,14 +25,15 @@ const REMEDIES = {
   "tokenizer-unsupported": "Choose a model with a tokenizer.json of a supported kind; see README, “Models”.",
   "template-missing": "Pass a string, or choose a model tuned for chat.",
   "template-failed": "Check the messages' roles and their order; this model's template refuses them.",
-  "source-unsupported": "Pass a URL or path of a model folder, File objects, or a directory handle.",
+  "source-unsupported": "Pass a URL or path of a model folder or of a .gguf file, File objects, or a directory handle.",
   "network-failed":
     "Check the connection and the address, and that the server allows this page (CORS); then load again.",
   "cors-refused":
     "The server is there, but does not let pages of other sites read it: it has to send Access-Control-Allow-Origin; or put the model on the page's own server.",
   "rate-limited": "The server wants fewer requests: wait a while, then load again; a token may raise the limit.",
   "server-failed": "The fault is the server's: load again later, or take the model from another server.",
-  "storage-failed": "Close other tabs of this site, then try again; or delete the site's data in the browser's settings.",
+  "storage-failed":
+    "Close other tabs of this site, then try again; or delete the site's data in the browser's settings.",
   "access-denied": "Pass headers with a token that may read this model.",
   "worker-failed": "Load again; with worker: false the engine runs on the page's own thread.",
   disposed: "Load the model again: this generator was disposed of.",

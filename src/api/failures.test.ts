@@ -214,7 +214,8 @@ describe("weights", () => {
       {
         code: "model-not-found",
         says: [WEIGHTS, "2 given files"],
-        remedy: "Check the address: a folder with config.json, tokenizer.json and model.safetensors is expected there.",
+        remedy:
+          "Check the address: a folder with config.json, tokenizer.json and model.safetensors, or a .gguf file, is expected there.",
       },
     ],
   ])("%s", (_, files, expected) => expectFailure(asFiles(files), expected));
@@ -316,7 +317,8 @@ describe("tokenizer.json", () => {
       {
         code: "model-not-found",
         says: ["tokenizer.json", "2 given files"],
-        remedy: "Check the address: a folder with config.json, tokenizer.json and model.safetensors is expected there.",
+        remedy:
+          "Check the address: a folder with config.json, tokenizer.json and model.safetensors, or a .gguf file, is expected there.",
       },
     ],
     [
@@ -342,7 +344,8 @@ describe("a server", () => {
       {
         code: "model-not-found",
         says: ["config.json", "https://models.example/tiny/"],
-        remedy: "Check the address: a folder with config.json, tokenizer.json and model.safetensors is expected there.",
+        remedy:
+          "Check the address: a folder with config.json, tokenizer.json and model.safetensors, or a .gguf file, is expected there.",
       },
     ],
     [

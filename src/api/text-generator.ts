@@ -27,9 +27,9 @@ export class TextGenerator {
    * Reads config.json, chooses the backend and how the model is held, reads the tokenizer, streams the weights, and warms
    * the kernels up.
    *
-   * @param source a model folder with config.json, tokenizer.json and safetensors: its URL (relative to the page),
-   *   "hf:org/name" or "hf:org/name@revision" on the Hugging Face hub, File objects of one folder, or a directory handle
-   *   that may be read; in Node also a local path. GGUF files are refused so far
+   * @param source a model folder with config.json, tokenizer.json and safetensors, or a .gguf file: its URL (relative to
+   *   the page), "hf:org/name[@revision][/file.gguf]" on the Hugging Face hub, File objects of one folder or of one GGUF
+   *   model, or a directory handle that may be read; in Node also a local path
    * @throws WordloomError option-invalid, source-unsupported; model-not-found, network-failed, cors-refused,
    *   server-failed, rate-limited, access-denied; config-invalid, config-unsupported, model-unsupported,
    *   tokenizer-unsupported, file-invalid, tensor-missing, tensor-mismatch; webgpu-unavailable, device-limit,

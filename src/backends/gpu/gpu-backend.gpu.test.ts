@@ -68,6 +68,26 @@ test.each(VARIED_NAMES)("a model with %s gives the reference's logits, in prefil
   await expectReference(await both(variedModel(name), "cpu", "f32", "f32"), "f32");
 });
 
+test.each([
+  ["heads that are no multiple of 4", tinyModel({ kind: "llama", headDim: 6 }), []],
+  [
+    "an operation that no kernel computes",
+    tinyModel({ kind: "llama" }),
+    [{ op: "add", from: "x", to: "y", width: 36, scale: 1 }],
+  ],
+] as const)("%s are refused before a weight is asked for", async (_, { spec }, more) => {
+  const { body, head } = emit(spec);
+  const options = {
+    dtype: "f32",
+    kvDtype: "f32",
+    contextLength: spec.contextLength,
+    memoryBudgetBytes: undefined,
+  } as const;
+  const program = { body: [...body, ...more], head };
+  const backend = createGpuBackend({ ...options, spec, program, tier: "cpu", device: shared.device });
+  await expect(backend).rejects.toMatchObject({ code: "model-unsupported" });
+});
+
 async function expectReference({ gpu, reference, vocab }: Awaited<ReturnType<typeof both>>, kvDtype: KvDtype) {
   const prompt = Uint32Array.from({ length: 19 }, (_, i) => (i * 7 + 3) % vocab);
   for (const backend of [gpu, reference]) {

@@ -185,6 +185,36 @@ describe("switches", () => {
   });
 });
 
+describe("keys that published files of these models have, and that say nothing more, change nothing", () => {
+  test.each<[GoldenModel, Config]>([
+    // SmolLM2
+    ["llama", { is_llama_config: true, rope_interleaved: false, "transformers.js_config": { dtype: "q4" } }],
+    // Gemma 2 9B
+    ["gemma2", { cache_implementation: "hybrid", hidden_act: "gelu", sliding_window_size: 16 }],
+    // Phi-4-mini
+    ["phi3", { full_attn_mod: 1, interpolate_factor: 1, lm_head_bias: false, mlp_bias: false }],
+    // Qwen 2.5 distills
+    ["qwen2", { use_mrope: false, sliding_window: 4096, max_window_layers: 21 }],
+    // SmolLM3
+    ["smollm3", { pretraining_tp: 2, max_window_layers: 28 }],
+    // TinyStories
+    ["gpt_neo", { gradient_checkpointing: false, summary_first_dropout: 0.1, embed_dropout: 0.1 }],
+    // Stable LM 2
+    ["stablelm", { rotary_scaling_factor: 1 }],
+  ])("%s: %j", (model, changes) => {
+    expect(specOf(model, changes)).toEqual(specOf(model));
+  });
+
+  test.each<[GoldenModel, Config]>([
+    ["gemma2", { sliding_window_size: 8 }],
+    ["phi3", { interpolate_factor: 2 }],
+    ["phi3", { mlp_bias: true }],
+    ["stablelm", { rotary_scaling_factor: 2 }],
+  ])("with another value, %s: %j is refused", (model, changes) => {
+    expect(refusal(() => specOf(model, changes)).code).toBe("config-unsupported");
+  });
+});
+
 describe("what is understood at one value only, or cannot be, is refused by name", () => {
   test.each<[GoldenModel, Config, string]>([
     ["mistral", { attention_bias: true }, "attention_bias is true; supported: false"],

@@ -27,7 +27,9 @@ export function readGemma(config: ConfigReader, sizes: Sizes, variant: GemmaVari
   const types = readLayerTypes(config, sizes.layerCount, (layer) =>
     slides(layer) ? "sliding_attention" : "full_attention",
   );
-  const windows = windowsOf(config, types, readWindow(config, 4096));
+  const window = readWindow(config, 4096);
+  const windows = windowsOf(config, types, window);
+  if (window !== undefined) config.only("sliding_window_size", window); // in some files of Gemma 2, beside the other
   const scalar = config.number("query_pre_attn_scalar", { min: 1e-3, max: 1e6, fallback: 256 });
   const attention = {
     scale: 1 / Math.sqrt(scalar),

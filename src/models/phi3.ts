@@ -22,7 +22,8 @@ export function readPhi3(config: ConfigReader): DecoderSpec {
     mlpNorm: norm,
     mlp,
   };
-  config.only("attention_bias", false);
+  for (const key of ["attention_bias", "mlp_bias", "lm_head_bias"]) config.only(key, false);
+  for (const key of ["full_attn_mod", "interpolate_factor"]) config.only(key, 1); // in Phi-4-mini's file
   const queries = sizes.headCount * sizes.headDim;
   const keys = sizes.keyValueHeadCount * sizes.headDim;
   const qkv = (first: number) => ({ from: "self_attn.qkv_proj", rows: { first, of: queries + 2 * keys } });

@@ -21,6 +21,7 @@ export function readStablelm(config: ConfigReader): DecoderSpec {
     mlp: readMlp(config, "gated", { bias: false }),
     residual: parallel ? "parallel" : "sequential",
   };
+  config.only("rotary_scaling_factor", 1); // of the first files
   config.only("qk_layernorm", false); // a norm of its own for each head, in the 12B model
   const layers = repeat(layer, sizes.layerCount);
   return decoderOf(config, sizes, { modelType: "stablelm", layers, finalNorm: norm, tied: false }, LLAMA_NAMES);

@@ -244,8 +244,8 @@ describe("config.json", () => {
     ],
     [
       "with a known setting at a value that is not",
-      withConfig({ rope_scaling: { rope_type: "longrope", factor: 2 } }),
-      { code: "config-unsupported", says: ["longrope"], remedy: OTHER_MODEL },
+      withConfig({ rope_scaling: { rope_type: "proportional", factor: 2 } }),
+      { code: "config-unsupported", says: ["proportional"], remedy: OTHER_MODEL },
     ],
     [
       "with a model_type that is not supported",

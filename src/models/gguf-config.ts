@@ -51,6 +51,7 @@ interface Architecture {
 }
 
 const QKV_BIAS = "blk.0.attn_q.bias";
+const ORIGINAL_LENGTH = "rope.scaling.original_context_length";
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   llama: {
@@ -93,6 +94,8 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
     pairing: "half-split",
     further: ({ isSet, integer }) => ({
       sliding_window: isSet("attention.sliding_window") ? integer("attention.sliding_window") : null,
+      // Its config.json has this key outside of the rope's own object.
+      ...(isSet(ORIGINAL_LENGTH) ? { original_max_position_embeddings: integer(ORIGINAL_LENGTH) } : {}),
     }),
   },
   olmo2: { modelType: "olmo2", pairing: "half-split" },
@@ -258,9 +261,7 @@ function ropeOf(
     partial_rotary_factor: shareOf(integer("rope.dimension_count", headDim), headDim),
   };
   const factor = number("rope.scaling.factor", number("rope.scale_linear", 1));
-  const original = isSet("rope.scaling.original_context_length")
-    ? { original_max_position_embeddings: integer("rope.scaling.original_context_length") }
-    : {};
+  const original = isSet(ORIGINAL_LENGTH) ? { original_max_position_embeddings: integer(ORIGINAL_LENGTH) } : {};
   if (longRope !== undefined) {
     reader.only(at("rope.scaling.type"), "longrope");
     number("rope.scaling.attn_factor", 1); // follows from the two context lengths, as transformers computes it

@@ -294,7 +294,7 @@ describe("config.json", () => {
       {
         code: "source-unsupported",
         says: ["no config.json", "2 files"],
-        remedy: "Choose the whole folder of a model: config.json, tokenizer.json, model.safetensors.",
+        remedy: "Choose a .gguf file, or the whole folder of a model: config.json, tokenizer.json, model.safetensors.",
       },
     ],
   ])("%s", (_, files, expected) => expectFailure(asFiles(files), expected));

@@ -17,6 +17,9 @@ describe("what is held how", () => {
     ["q8 with an f16 cache by default", {}, 1, { dtype: "q8", kvDtype: "f16", contextLength: 4096 }],
     ["q4 where q8 would take more than 2 GiB", {}, 200, { dtype: "q4", kvDtype: "f16" }],
     ["q4 where q8 is above the budget", { memoryBudgetBytes: 8 * MIB }, 1, { dtype: "q4" }],
+    ["q4 where most of the file's weights are that already", { fileDtype: "q4" }, 1, { dtype: "q4" }],
+    ["q8 where they are q8, and fit", { fileDtype: "q8" }, 1, { dtype: "q8" }],
+    ["q4 where they are q8, and do not", { fileDtype: "q8" }, 200, { dtype: "q4" }],
     ["f32 weights go with an f32 cache", { dtype: "f32" }, 1, { dtype: "f32", kvDtype: "f32" }],
     [
       "what is asked for",
@@ -44,6 +47,7 @@ describe("what is held how", () => {
   });
 
   test("and says why, in numbers", () => {
+    expect(plan({ fileDtype: "q4" }).reason).toMatch(/^weights as q4: as most of them are in the file, 6.0 MiB; /);
     expect(plan({}).reason).toBe(
       "weights as q8: 11.0 MiB, hardly to be told from the original; KV cache as f16: goes with q8 weights; 4096 positions: the model's own",
     );

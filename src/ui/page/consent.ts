@@ -4,6 +4,7 @@ import type { TextGenerator } from "../../api/text-generator";
 import type { WordloomError } from "../../errors";
 import { headline } from "../word-loom/failure";
 import { formatBytes, formatCount, modelName } from "../word-loom/format";
+import type { ModelSource } from "../word-loom/options";
 
 type Plan = Awaited<ReturnType<typeof TextGenerator.plan>>;
 type Suggestion = Plan["suggestions"][number];
@@ -20,7 +21,7 @@ export interface ConsentActions {
 }
 
 export function consentTemplate(
-  { model, host, planning, run }: { model: string; host: string | undefined; planning: Planning; run: boolean },
+  { model, host, planning, run }: { model: ModelSource; host: string | undefined; planning: Planning; run: boolean },
   { ask, agree }: ConsentActions,
 ): TemplateResult {
   const exceeds = planning.kind === "known" && planning.plan.verdict === "exceeds";

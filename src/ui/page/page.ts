@@ -134,6 +134,13 @@ export class WordloomPage extends LitElement {
     void this.#loom.generate(beginning);
   }
 
+  /** Files that somebody brings need no other consent. */
+  #onDropped = (event: CustomEvent<File[]>): void => {
+    this.load = { ...this.load, model: event.detail };
+    this.modelBytes = undefined;
+    this.agreed = true;
+  };
+
   #onProgress = (event: CustomEvent<LoadProgress>): void => {
     const { phase, totalBytes } = event.detail;
     this.info = undefined;
@@ -212,6 +219,7 @@ export class WordloomPage extends LitElement {
             .topP=${sampling.topP}
             .minP=${sampling.minP}
             .repetitionPenalty=${sampling.repetitionPenalty}
+            @model-dropped=${this.#onDropped}
             @model-progress=${this.#onProgress}
             @generated-token=${this.#onToken}
             @model-ready=${this.#onReady}
@@ -241,7 +249,8 @@ export class WordloomPage extends LitElement {
   #whatIsLoaded(): string {
     const name = modelName(this.load.model ?? BUNDLED_MODEL);
     const size = this.modelBytes ?? this.info?.bytes.weights;
-    const from = foreignHost(this.load.model, document.baseURI) ?? "this site";
+    const isHere = typeof this.load.model === "object";
+    const from = isHere ? "this device" : (foreignHost(this.load.model, document.baseURI) ?? "this site");
     return (
       `${name}${size === undefined ? "" : `, ${formatBytes(size)},`} comes from ${from} and runs on your own device. ` +
       "Nothing you write leaves it."

@@ -66,8 +66,8 @@ export function readQuery(search: string): PageQuery {
  * @param pageAddress as `document.baseURI`
  * @returns the other server's name; undefined for the page's own
  */
-export function foreignHost(source: string | undefined, pageAddress: string): string | undefined {
-  if (source === undefined) return undefined;
+export function foreignHost(source: LoadSettings["model"], pageAddress: string): string | undefined {
+  if (typeof source !== "string") return undefined; // the bundled one, or files of this device
   if (source.startsWith("hf:")) return "huggingface.co";
   if (!URL.canParse(source, pageAddress)) return undefined; // nothing can be fetched from there; loading says so
   const address = new URL(source, pageAddress);

@@ -1,7 +1,7 @@
 /** The side sheet: everything that can be set, each with a sentence on what it does. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { GeneratorInfo } from "../generator";
-import { computedBy } from "../word-loom/format";
+import { computedBy, modelName } from "../word-loom/format";
 import { BUNDLED_MODEL, type GenerateSettings, type LoadSettings } from "../word-loom/options";
 import { describeSampling, samplingOf, type Preset, type Sampling } from "./sampling";
 
@@ -152,7 +152,7 @@ function modelForm({ info, load }: SheetState, actions: SheetActions): TemplateR
     const text = (name: string) => (form.get(name) as string | null)?.trim() || undefined; // no field here is a file
     const contextLength = text("context-length");
     actions.loadModel({
-      model: text("model"),
+      model: text("model") ?? (typeof load.model === "string" ? undefined : load.model),
       dtype: text("dtype"),
       contextLength: contextLength === undefined ? undefined : Number(contextLength),
       backend: text("backend"),
@@ -172,13 +172,13 @@ function modelForm({ info, load }: SheetState, actions: SheetActions): TemplateR
             spellcheck="false"
             autocapitalize="off"
             autocomplete="off"
-            placeholder=${BUNDLED_MODEL}
+            placeholder=${typeof load.model === "object" ? `${modelName(load.model)}, from this device` : BUNDLED_MODEL}
             aria-describedby="model-help"
-            .value=${load.model ?? ""}
+            .value=${typeof load.model === "string" ? load.model : ""}
           />
           <p id="model-help">
             Address of a folder with config.json, tokenizer.json and model.safetensors, of a .gguf file, or hf:org/name.
-            Empty: the story model that comes with this page.
+            Empty: the story model that comes with this page. Or drop a folder or a .gguf file on the text.
           </p>
         </div>
         ${selectField({

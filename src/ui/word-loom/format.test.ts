@@ -75,3 +75,13 @@ test.each([
   ["hf:org/name/file-Q8_0.gguf", "file-Q8_0.gguf"],
   ["./a.gguf?download=1", "a.gguf"],
 ])("the model at %s is called %s", (source, name) => expect(modelName(source)).toBe(name));
+
+test("files of this device are called by their folder, or by the only one's name", () => {
+  const inFolder = (path: string) => Object.defineProperty(new File([], "x"), "webkitRelativePath", { value: path });
+  const alone = inFolder("");
+  Object.defineProperty(alone, "name", { value: "tiny.gguf" });
+  expect(modelName([inFolder("tiny/config.json"), inFolder("tiny/model.safetensors")])).toBe("tiny");
+  expect(modelName([alone])).toBe("tiny.gguf");
+  expect(modelName([alone, alone])).toBe("2 files");
+  expect(modelName({ kind: "directory", name: "tiny" } as FileSystemDirectoryHandle)).toBe("tiny"); // Node has none
+});

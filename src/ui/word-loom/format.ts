@@ -1,5 +1,6 @@
 /** Numbers as people read them, always with their unit; the blank before a unit does not break. And a few words. */
 import type { GeneratorInfo } from "../generator";
+import type { ModelSource } from "./options";
 
 const KIB = 1024;
 const NBSP = "\u00a0";
@@ -61,10 +62,20 @@ export function computedBy(info: Pick<GeneratorInfo, "backend" | "isFallbackAdap
 }
 
 /** The last part of a path or hub name, as a person would call the model: "wordloom-stories", "Qwen3-0.6B". */
-export function modelName(source: string): string {
+export function modelName(source: ModelSource): string {
+  if (typeof source !== "string") return "name" in source ? source.name : nameOfFiles(source);
   const path = source.replace(/[?#].*$/, "").replace(/\/+$/, "");
   const last = path.slice(path.lastIndexOf("/") + 1) || path;
   return last.replace(/@[^@]*$/, "") || source;
+}
+
+/** Their folder, or the only one. */
+function nameOfFiles(files: readonly File[]): string {
+  const [first] = files;
+  if (first === undefined) return "no files";
+  const [folder, ...below] = first.webkitRelativePath.split("/");
+  if (folder !== undefined && below.length > 0) return folder;
+  return files.length === 1 ? first.name : `${files.length} files`;
 }
 
 function decimal(value: number): string {

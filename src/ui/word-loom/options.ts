@@ -1,12 +1,16 @@
 /** The element's attributes as the options of `TextGenerator.load` and `generate`; only what was set is passed on. */
 import type { LoadOptions, PlanOptions } from "../../api/options";
+import type { TextGenerator } from "../../api/text-generator";
 import type { GenerateOptions } from "../generator";
 
 /** Where the page keeps the model that needs no download from elsewhere; relative to the page. */
 export const BUNDLED_MODEL = "models/wordloom-stories";
 
+/** An address, or the files themselves. */
+export type ModelSource = Parameters<typeof TextGenerator.load>[0];
+
 export interface LoadSettings {
-  model: string | undefined;
+  model: ModelSource | undefined;
   dtype: string | undefined;
   contextLength: number | undefined;
   backend: string | undefined;
@@ -62,7 +66,18 @@ export function generateOptions(settings: GenerateSettings): GenerateOptions {
 
 /** Equal keys: the same source, loaded the same way. */
 export function loadKey(settings: LoadSettings): string {
-  return JSON.stringify([settings.model ?? BUNDLED_MODEL, loadOptions(settings)]);
+  const model = settings.model ?? BUNDLED_MODEL; // null where the attribute was removed
+  return JSON.stringify([typeof model === "string" ? model : numberOf(model), loadOptions(settings)]);
+}
+
+const NUMBERS = new WeakMap<object, number>();
+let lastNumber = 0;
+
+/** Files have no address: each list and each folder is a model of its own. */
+function numberOf(files: object): number {
+  const known = NUMBERS.get(files) ?? ++lastNumber;
+  NUMBERS.set(files, known);
+  return known;
 }
 
 /**

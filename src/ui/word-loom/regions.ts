@@ -14,6 +14,7 @@ import {
   modelName,
 } from "./format";
 import type { ModelOpening } from "./model-opening";
+import type { ModelSource } from "./options";
 import type { Written } from "./written";
 
 /** In place of the error's remedy, which speaks to programmers, where a button does what it advises. */
@@ -60,7 +61,7 @@ const PHASES: Record<LoadProgress["phase"], string> = {
 
 /** Bytes, rate and remaining time while there are bytes; else what is being done. */
 export function progressTemplate(
-  model: string,
+  model: ModelSource,
   { progress, bytesPerSecond }: Pick<ModelOpening, "progress" | "bytesPerSecond">,
 ): TemplateResult {
   const doing = progress ? PHASES[progress.phase] : `Opening ${modelName(model)}`;
@@ -92,7 +93,7 @@ export function statusTemplate({
   info,
   written,
 }: {
-  model: string;
+  model: ModelSource;
   info: GeneratorInfo | undefined;
   written: Written | undefined;
 }): TemplateResult {

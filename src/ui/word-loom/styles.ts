@@ -36,6 +36,11 @@ export const styles = css`
     font-variant-numeric: tabular-nums;
   }
 
+  :host([drop-target]) {
+    outline: 2px dashed var(--accent);
+    outline-offset: 0.75rem;
+  }
+
   :host([hidden]),
   [hidden] {
     display: none;

@@ -5,11 +5,12 @@ import { TextGenerator } from "../../api/text-generator";
 import { WordloomError, type PlainWordloomError } from "../../errors";
 import type { GenerationEnd, Generator, GeneratorInfo, LoadProgress, TextChunk } from "../generator";
 import type { Lease } from "../shared-generators";
+import { FileDrop } from "./dropped-files";
 import { losesModel, offerFor, type Offer } from "./failure";
 import { flowTemplate, promptTextOf } from "./flow";
 import { ModelOpening } from "./model-opening";
 import { BUNDLED_MODEL, LOAD_SETTINGS, generateOptions, loadKey, loadOptions } from "./options";
-import { numberConverter, stopStringsConverter } from "./options";
+import { numberConverter, stopStringsConverter, type ModelSource } from "./options";
 import { failureTemplate, progressTemplate, statusTemplate } from "./regions";
 import { styles } from "./styles";
 import { Written } from "./written";
@@ -35,6 +36,9 @@ const STATUS_INTERVAL_MS = 500;
  * Failures never reject a method's promise: they are the state `failed`, a sentence with a next step in the element,
  * and the event `generation-error`.
  *
+ * A model's folder, or a .gguf file, dropped on the element becomes its `model` and is loaded.
+ *
+ * @fires model-dropped - Files were dropped; `detail`: those files, which are `model` now.
  * @fires model-progress - While loading; `detail: { phase, file, loadedBytes, totalBytes }`.
  * @fires model-ready - The model can write; `detail`: as `TextGenerator.info`.
  * @fires generated-token - New text has arrived; `detail: { text, tokens }`.
@@ -58,8 +62,8 @@ const STATUS_INTERVAL_MS = 500;
 export class WordLoom extends LitElement {
   static override styles = styles;
 
-  /** URL, path or hub name of a model; default: the bundled one. */
-  @property() model: string | undefined;
+  /** URL, path or hub name of a model; as a property also its files. Default: the bundled one. */
+  @property() model: ModelSource | undefined;
   @property() prompt = "";
   @property({ attribute: "max-new-tokens", converter: numberConverter }) maxNewTokens: number | undefined;
   @property({ converter: numberConverter }) temperature: number | undefined;
@@ -81,6 +85,11 @@ export class WordLoom extends LitElement {
   #written: Written | undefined;
   #text: WrittenText | undefined;
   #statusTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    super();
+    this.addController(new FileDrop(this, (files) => void this.#takeFiles(files)));
+  }
 
   get state(): WordLoomState {
     return this.#phase.kind;
@@ -145,7 +154,7 @@ export class WordLoom extends LitElement {
   }
 
   /** How a generator is made; tests give their own. */
-  protected createGenerator(source: string, options: LoadOptions): Promise<Generator> {
+  protected createGenerator(source: ModelSource, options: LoadOptions): Promise<Generator> {
     return TextGenerator.load(source, options);
   }
 
@@ -376,6 +385,20 @@ export class WordLoom extends LitElement {
           : statusTemplate({ model, info: this.info, written })
       }
     `;
+  }
+
+  async #takeFiles(dropped: Promise<File[]>): Promise<void> {
+    try {
+      const files = await dropped;
+      this.stop();
+      this.model = files;
+      this.#emit("model-dropped", files);
+      await this.updateComplete;
+      await this.load();
+    } catch (cause) {
+      const message = `what was dropped could not be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+      this.#fail(new WordloomError("source-unsupported", message, { cause }), this.#lease);
+    }
   }
 
   #generateFromPage = (): void => void this.generate();

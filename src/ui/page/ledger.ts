@@ -40,6 +40,7 @@ export function ledgerTemplate(info: GeneratorInfo, end: GenerationEnd | undefin
           .filter((text) => text !== "")
           .map((text) => ` · ${text}`)}
       </p>
+      <p>The model's files: ${info.storeReason}.</p>
     </section>
   `;
 }

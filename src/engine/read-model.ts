@@ -2,11 +2,12 @@
 import { findGguf } from "../storage/gguf-files";
 import type { ModelFiles } from "../storage/model-files";
 import { openFolder } from "./folder-model";
-import { openGguf } from "./gguf-model";
 import type { ModelParts } from "./model-parts";
 
 /** @throws WordloomError for a source without a model, and for one that is not supported */
 export async function readModelParts(files: ModelFiles, signal: AbortSignal): Promise<ModelParts> {
   const gguf = await findGguf(files, signal);
-  return gguf === undefined ? openFolder(files, signal) : openGguf(files, gguf, signal);
+  if (gguf === undefined) return openFolder(files, signal);
+  const { openGguf } = await import("./gguf-model"); // only where it is used
+  return openGguf(files, gguf, signal);
 }

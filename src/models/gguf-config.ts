@@ -296,7 +296,8 @@ function generationOf(metadata: ReadonlyMap<string, unknown>): Record<string, un
   const ends = new Set<unknown>();
   for (const kind of ["eos", "eot", "eom"]) {
     const id = metadata.get(`tokenizer.ggml.${kind}_token_id`);
-    if (id !== undefined) ends.add(id);
+    // Some converters write the largest number where there is no such token.
+    if (id !== undefined && id !== 0xffffffff) ends.add(id);
   }
   if (metadata.has("tokenizer.chat_template") && !metadata.has("tokenizer.ggml.eot_token_id")) {
     const tokens = metadata.get("tokenizer.ggml.tokens");

@@ -9,6 +9,9 @@ import { openRequest } from "./open-request";
 import { withFileTypes } from "./model-parts";
 import { readModelParts } from "./read-model";
 
+export type ModelPlanRequest = Omit<LoadRequest, "backend" | "allowReference">;
+export type ModelPlanContext = Pick<LoadContext, "signal" | "fetch" | "device">;
+
 export interface ModelPlan extends Pick<BackendFacts, "dtype" | "kvDtype" | "contextLength" | "adapter" | "tier"> {
   modelType: string;
   parameterCount: number;
@@ -29,8 +32,8 @@ const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
 
 /** @throws WordloomError as `loadEngine` does for source, config, headers and device; what merely is too large is told */
 export async function planModel(
-  request: Omit<LoadRequest, "backend" | "allowReference">,
-  { signal, fetch, device }: Pick<LoadContext, "signal" | "fetch" | "device">,
+  request: ModelPlanRequest,
+  { signal, fetch, device }: ModelPlanContext,
 ): Promise<ModelPlan> {
   const { files, settle } = await openRequest(request, { signal, fetch }, true);
   try {
@@ -42,8 +45,8 @@ export async function planModel(
 
 async function planFrom(
   files: ModelFiles,
-  request: Omit<LoadRequest, "backend" | "allowReference">,
-  { signal, device }: Pick<LoadContext, "signal" | "device">,
+  request: ModelPlanRequest,
+  { signal, device }: ModelPlanContext,
 ): Promise<ModelPlan> {
   const parts = await readModelParts(files, signal);
   const { spec, checkpoint, fileDtype } = parts;

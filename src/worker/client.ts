@@ -2,7 +2,7 @@
 import type { Chunk } from "../engine/answer-stream";
 import type { Engine, EngineInfo, GenerateRequest, GenerationEnd, Score, TaggedInput } from "../engine/engine";
 import type { LoadContext, LoadProgress, LoadRequest } from "../engine/load-model";
-import type { ModelPlan, planModel } from "../engine/plan-model";
+import type { ModelPlan, ModelPlanContext, ModelPlanRequest } from "../engine/plan-model";
 import { WordloomError } from "../errors";
 import type { Answers, Ask, AskType, ClientMessage, HostMessage, Message } from "./messages";
 import { startWorker } from "./start-worker";
@@ -56,12 +56,9 @@ export async function connectEngine(request: LoadRequest, options: ConnectOption
 }
 
 /** What a model would take; on this thread, since a few kB are read and nothing is computed. */
-export async function planHere(
-  request: Parameters<typeof planModel>[0],
-  options: Parameters<typeof planModel>[1],
-): Promise<ModelPlan> {
+export async function planHere(request: ModelPlanRequest, context: ModelPlanContext): Promise<ModelPlan> {
   const { planModel } = await import("../engine/plan-model");
-  return planModel(request, options);
+  return planModel(request, context);
 }
 
 /** Resolves with the worker's greeting, or with why there is none; a policy's refusal shows as an error event. */

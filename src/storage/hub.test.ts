@@ -23,7 +23,7 @@ function fakeHub() {
     weights: WEIGHTS,
     refuse: undefined as (() => Response) | undefined,
     fetch: (async (input, init) => {
-      const url = new URL(String(input));
+      const url = new URL(input instanceof Request ? input.url : input);
       log.push(`${init?.method} ${url.host}${url.pathname}${url.search}`);
       tokens.add(new Headers(init?.headers).get("Authorization"));
       if (hub.refuse !== undefined) return hub.refuse();

@@ -30,20 +30,9 @@ export interface BackendMakers {
 }
 
 export const BACKEND_MAKERS: BackendMakers = {
-  async webgpu(spec, { dtype, fileDtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, device, tier }) {
+  async webgpu(spec, request) {
     const { createGpuBackend } = await import("../backends/gpu/gpu-backend");
-    return createGpuBackend({
-      spec,
-      program: emit(spec),
-      dtype,
-      fileDtype,
-      kvDtype,
-      contextLength,
-      memoryBudgetBytes,
-      powerPreference,
-      device,
-      tier,
-    });
+    return createGpuBackend(gpuOptions(spec, request));
   },
   async reference(spec, { dtype: wanted, kvDtype, contextLength, memoryBudgetBytes }) {
     const { createReferenceBackend } = await import("../backends/reference/reference-backend");
@@ -59,6 +48,23 @@ export const BACKEND_MAKERS: BackendMakers = {
     });
   },
 };
+
+/** What is asked of the GPU for a model, to load it or to plan that. */
+export function gpuOptions(spec: DecoderSpec, request: Omit<BackendRequest, "backend" | "allowReference">) {
+  const { dtype, fileDtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, device, tier } = request;
+  return {
+    spec,
+    program: emit(spec),
+    dtype,
+    fileDtype,
+    kvDtype,
+    contextLength,
+    memoryBudgetBytes,
+    powerPreference,
+    device,
+    tier,
+  };
+}
 
 /** On the CPU the cache is float32 in the JavaScript heap, which no page should fill. */
 const REFERENCE_KV_BYTES = 256 * 2 ** 20;

@@ -1,8 +1,9 @@
 /** What loading a model would take, from its config and its weights' headers alone. */
 import type { BackendFacts } from "../backends/backend";
 import type { MemorySuggestion } from "../backends/gpu/memory-plan";
-import { countParameters, emit } from "../models/decoder";
+import { countParameters } from "../models/decoder";
 import type { ModelFiles } from "../storage/model-files";
+import { gpuOptions } from "./backends";
 import { planCheckpoint } from "./checkpoint-plan";
 import type { LoadContext, LoadRequest } from "./load-model";
 import { openRequest } from "./open-request";
@@ -53,19 +54,9 @@ async function planFrom(
   const planned = await planCheckpoint(files, spec, signal, checkpoint);
   const downloadBytes = planned.reduce((sum, { start, end }) => sum + end - start, 0);
   const { planGpuMemory } = await import("../backends/gpu/memory-plan");
-  const { dtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, internal } = request;
-  const { facts, kvBytesPerToken, refusal, notes, suggestions } = await planGpuMemory({
-    spec,
-    program: emit(spec),
-    dtype,
-    fileDtype,
-    kvDtype,
-    contextLength,
-    memoryBudgetBytes,
-    powerPreference,
-    device,
-    tier: internal.tier,
-  });
+  const { facts, kvBytesPerToken, refusal, notes, suggestions } = await planGpuMemory(
+    gpuOptions(spec, { ...request, fileDtype, device, tier: request.internal.tier }),
+  );
   signal.throwIfAborted();
   const { bytes } = facts;
   return {

@@ -108,24 +108,11 @@ const KNOWN_PLAN: Record<keyof PlanOptions, true> = {
 };
 
 const KNOWN: Record<keyof LoadOptions, true> = {
-  dtype: true,
-  kvDtype: true,
-  contextLength: true,
+  ...KNOWN_PLAN,
   backend: true,
   allowReference: true,
-  device: true,
-  powerPreference: true,
-  memoryBudgetBytes: true,
   worker: true,
-  fetch: true,
-  headers: true,
-  store: true,
-  sha256: true,
-  endpoint: true,
-  token: true,
   onProgress: true,
-  signal: true,
-  internal: true,
 };
 const POWER_PREFERENCES: readonly GPUPowerPreference[] = ["low-power", "high-performance"];
 const KNOWN_INTERNAL: Record<keyof InternalOptions, true> = { runAhead: true, prefillChunk: true, tier: true };

@@ -45,6 +45,8 @@ export interface RowRun {
 /** A tensor of the checkpoint that is read once and serves all its uses. */
 export interface PlannedTensor {
   source: TensorPlace;
+  /** Name of the file that it is in, for messages. */
+  file: string;
   dtype: GgmlType;
   /** As it lies in the file; a vector is one row. */
   rows: number;
@@ -78,7 +80,8 @@ export async function planCheckpoint(
     const { source, file } = checkpoint.locate(binding);
     let tensor = planned.get(source.name);
     if (tensor === undefined) {
-      tensor = { source, dtype: elementType(source, checkpoint.types), ...asMatrix(source, binding), uses: [] };
+      const place = { source, file: file.name };
+      tensor = { ...place, dtype: elementType(place, checkpoint.types), ...asMatrix(place, binding), uses: [] };
       planned.set(source.name, tensor);
       perFile.set(file, [...(perFile.get(file) ?? []), tensor]);
     }
@@ -185,29 +188,33 @@ function missing(binding: TensorBinding, where: string): WordloomError {
   return new WordloomError("tensor-missing", `${binding.from.join(" or ")} is not in ${where}`);
 }
 
-function elementType({ name, dtype }: TensorPlace, types: readonly GgmlType[]): GgmlType {
+type PlaceInFile = Pick<PlannedTensor, "source" | "file">;
+
+function elementType({ source: { name, dtype }, file }: PlaceInFile, types: readonly GgmlType[]): GgmlType {
   const type = types.find((each) => each === dtype);
   if (type !== undefined) return type;
   const listed = (word: string) => `${types.slice(0, -1).join(", ")} ${word} ${types.at(-1)}`;
-  throw new WordloomError("model-unsupported", `${name} is held as ${dtype}; ${listed("and")} can be read`, {
+  throw new WordloomError("model-unsupported", `${file}: ${name} is held as ${dtype}; ${listed("and")} can be read`, {
     remedy: `Choose a checkpoint of the model in ${listed("or")}.`,
   });
 }
 
 /** A vector is one row. */
-function asMatrix(source: TensorPlace, binding: TensorBinding): { rows: number; columns: number } {
+function asMatrix(place: PlaceInFile, binding: TensorBinding): { rows: number; columns: number } {
+  const { source } = place;
   const [first, second] = source.shape;
   if (source.shape.length === 1 && first !== undefined) return { rows: 1, columns: first };
   if (source.shape.length === 2 && first !== undefined && second !== undefined) return { rows: first, columns: second };
-  throw mismatch(source, binding);
+  throw mismatch(place, binding);
 }
 
 /** Where in the checkpoint's tensor the decoder's tensor is, if its shape allows that. */
-function planUse(binding: TensorBinding, { source, rows, columns }: PlannedTensor): TensorUse {
+function planUse(binding: TensorBinding, planned: PlannedTensor): TensorUse {
+  const { source, rows, columns } = planned;
   const { name, transpose, offset = 0 } = binding;
   const [ownRows, ownColumns] = binding.shape;
   const isVector = source.shape.length === 1;
-  if (transpose && isVector) throw mismatch(source, binding);
+  if (transpose && isVector) throw mismatch(planned, binding);
   // Of a vector, elements are taken; of a matrix, rows.
   const own = isVector ? ownColumns : ownRows;
   const whole = binding.rows?.of ?? own;
@@ -217,7 +224,7 @@ function planUse(binding: TensorBinding, { source, rows, columns }: PlannedTenso
     throw new WordloomError("internal", `${name} lies outside of ${source.name}`);
   }
   const needed = isVector ? [1, whole] : transpose ? [ownColumns, whole] : [whole, ownColumns];
-  if (rows !== needed[0] || columns !== needed[1] || (isVector && ownRows !== 1)) throw mismatch(source, binding);
+  if (rows !== needed[0] || columns !== needed[1] || (isVector && ownRows !== 1)) throw mismatch(planned, binding);
   if (offset !== 0 && !isVector) throw new WordloomError("internal", `${name} has an offset, and is no vector`);
   return { name, transpose, runs, rows: ownRows, columns: ownColumns, offset };
 }
@@ -232,7 +239,7 @@ function rowRuns({ rows }: TensorBinding, own: number): RowRun[] {
   }));
 }
 
-function mismatch(source: TensorPlace, binding: TensorBinding): WordloomError {
+function mismatch({ source, file }: PlaceInFile, binding: TensorBinding): WordloomError {
   const [rows, columns] = binding.shape;
   const whole = binding.rows?.of ?? rows;
   const matrix = binding.transpose ? [columns, whole] : [whole, columns];
@@ -240,6 +247,6 @@ function mismatch(source: TensorPlace, binding: TensorBinding): WordloomError {
   const needed = isVector ? [binding.rows?.of ?? columns] : matrix;
   return new WordloomError(
     "tensor-mismatch",
-    `${source.name} is [${source.shape.join(", ")}]; by config.json it should be [${needed.join(", ")}]`,
+    `${file}: ${source.name} is [${source.shape.join(", ")}]; by config.json it should be [${needed.join(", ")}]`,
   );
 }

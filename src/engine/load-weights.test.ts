@@ -394,7 +394,7 @@ describe("while weights stream", () => {
     const file = makeSafetensors([{ name: "model.w", shape: [3, 2], values }]);
     expect(await failing({ "model.safetensors": file }, [bind("w", [3, 2], ["model.w"])])).toMatchObject({
       code: "file-invalid",
-      message: `model.w[2, 0] is ${bad}; weights must be finite`,
+      message: `model.safetensors: model.w[2, 0] is ${bad}; weights must be finite`,
     });
   });
 

@@ -138,7 +138,7 @@ class Loader {
     const bad = firstNonFinite(values);
     if (bad >= 0) {
       const place = `[${row + Math.floor(bad / tensor.columns)}, ${bad % tensor.columns}]`;
-      const message = `${tensor.source.name}${place} is ${values[bad]}; weights must be finite`;
+      const message = `${tensor.file}: ${tensor.source.name}${place} is ${values[bad]}; weights must be finite`;
       throw new WordloomError("file-invalid", message);
     }
     const isKept = this.sink.format !== undefined && this.sink.format === keptAs(tensor.dtype);

@@ -8,8 +8,8 @@ import { WordloomError } from "../errors";
  *
  * @throws WordloomError for input or options that are refused
  */
-type StartAnswer = (
-  onChunk: (chunk: Chunk) => void,
+type StartAnswer<Piece> = (
+  onChunk: (chunk: Piece) => void,
   signal: AbortSignal,
 ) => { seed: number; end: Promise<GenerationEnd> };
 
@@ -23,7 +23,7 @@ type StartAnswer = (
  * Failures reject iteration, `text()` and `end` with the same WordloomError: option-invalid, prompt-too-long,
  * template-missing, template-failed, kernel-failed, device-lost, worker-failed, disposed.
  */
-export class GenerationRun implements AsyncIterable<Chunk> {
+export class GenerationRun<Piece extends { text: string } = Chunk> implements AsyncIterable<Piece> {
   /**
    * Why it ended, its seed, token counts and timings in ms, once the engine has ended this answer; rejects with a
    * WordloomError if it fails. Need not be read: its rejection is never reported as unhandled.
@@ -33,14 +33,14 @@ export class GenerationRun implements AsyncIterable<Chunk> {
   readonly #abort = new AbortController();
   readonly #written: Promise<void>;
   #text = "";
-  #unread: Chunk[] = [];
+  #unread: Piece[] = [];
   /** How the chunks end; undefined while there may be more. */
   #outcome: { kind: "ended" } | { kind: "failed"; reason: unknown } | undefined;
   #isIterated = false;
   /** Wakes the loop that waits for a chunk or the outcome. */
   #wake: (() => void) | undefined;
 
-  constructor(signal: AbortSignal | undefined, start: StartAnswer) {
+  constructor(signal: AbortSignal | undefined, start: StartAnswer<Piece>) {
     const stop = () => this.#stop(signal?.reason);
     // What is no signal is refused by name in `start`.
     const listens = signal instanceof AbortSignal;
@@ -67,7 +67,7 @@ export class GenerationRun implements AsyncIterable<Chunk> {
     return text;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Chunk, undefined> {
+  [Symbol.asyncIterator](): AsyncIterator<Piece, undefined> {
     if (this.#isIterated) {
       throw new WordloomError("option-invalid", "this answer is already being read by a loop; it can be read once", {
         remedy: "Use text() beside the loop, or call generate again.",
@@ -83,7 +83,7 @@ export class GenerationRun implements AsyncIterable<Chunk> {
     };
   }
 
-  async #next(): Promise<IteratorResult<Chunk, undefined>> {
+  async #next(): Promise<IteratorResult<Piece, undefined>> {
     for (;;) {
       const chunk = this.#unread.shift();
       if (chunk) return { done: false, value: chunk };
@@ -93,7 +93,7 @@ export class GenerationRun implements AsyncIterable<Chunk> {
     }
   }
 
-  async #answer(start: StartAnswer): Promise<GenerationEnd> {
+  async #answer(start: StartAnswer<Piece>): Promise<GenerationEnd> {
     let seed: number | undefined;
     try {
       const answer = start((chunk) => this.#add(chunk), this.#abort.signal);
@@ -110,7 +110,7 @@ export class GenerationRun implements AsyncIterable<Chunk> {
     }
   }
 
-  #add(chunk: Chunk): void {
+  #add(chunk: Piece): void {
     if (this.#outcome) return; // a run that was stopped says nothing more
     this.#text += chunk.text;
     this.#unread.push(chunk);

@@ -96,15 +96,16 @@ export interface EngineInfo extends BackendFacts {
 
 /**
  * One model. Calls may overlap: answers and scores wait their turn, in the order of asking. An abort is not an error
- * here: `generate` resolves with finishReason "abort", `score` with undefined.
+ * here: `generate` resolves with finishReason "abort", `score` with undefined. `Info` and `Piece` are others where the
+ * model runs elsewhere and less of it is known (`remote/`).
  */
-export interface Engine {
-  readonly info: EngineInfo;
+export interface Engine<Info = EngineInfo, Piece = Chunk> {
+  readonly info: Info;
   /**
    * @throws WordloomError prompt-too-long, option-invalid (no tokens), template-*, kernel-failed, device-lost, disposed,
    *   worker-failed
    */
-  generate(request: GenerateRequest, onChunk: (chunk: Chunk) => void, signal: AbortSignal): Promise<GenerationEnd>;
+  generate(request: GenerateRequest, onChunk: (chunk: Piece) => void, signal: AbortSignal): Promise<GenerationEnd>;
   score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined>;
   tokenize(text: string, options: { addSpecialTokens: boolean }): Promise<number[]>;
   detokenize(ids: Uint32Array): Promise<string>;

@@ -79,8 +79,8 @@ function refusalError(url: string, code: number, status: string, retryAfterMs: n
   });
 }
 
-/** Retry-After: seconds, or a date. */
-function retryAfter(response: Response): number | undefined {
+/** What Retry-After (seconds, or a date) asks to wait, in ms; undefined where it is not there or cannot be read. */
+export function retryAfter(response: Response): number | undefined {
   const value = response.headers.get("Retry-After");
   if (value === null) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

@@ -12,9 +12,13 @@ export interface HttpOptions {
 }
 
 export interface HttpRequest {
-  method?: "GET" | "HEAD";
+  method?: "GET" | "HEAD" | "POST";
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
+  /** Of a POST. */
+  body?: string;
+  /** Default: a redirection is followed, as `fetch` does it. */
+  redirect?: RequestRedirect;
 }
 
 export class HttpClient {
@@ -37,12 +41,12 @@ export class HttpClient {
    *
    * @throws Transient network-failed; WordloomError cors-refused; `signal.reason` if it aborts
    */
-  async fetch(url: string, { method = "GET", headers = {}, signal }: HttpRequest): Promise<Response> {
+  async fetch(url: string, { method = "GET", headers = {}, signal, ...rest }: HttpRequest): Promise<Response> {
     signal?.throwIfAborted();
     const all = new Headers(this.options.headers);
     for (const [key, value] of Object.entries(headers)) all.set(key, value);
     try {
-      const response = await this.#send(url, { method, headers: all, ...(signal === undefined ? {} : { signal }) });
+      const response = await this.#send(url, { method, headers: all, ...rest, ...(signal === undefined ? {} : { signal }) });
       this.#answered = true;
       this.#succeeded ||= response.ok;
       return response;

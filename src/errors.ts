@@ -25,6 +25,8 @@ const REMEDIES = {
   "tokenizer-unsupported": "Choose a model with a tokenizer.json of a supported kind; see README, “Models”.",
   "template-missing": "Pass a string, or choose a model tuned for chat.",
   "template-failed": "Check the messages' roles and their order; this model's template refuses them.",
+  "tools-unsupported":
+    "Leave out the tools, or choose a model whose chat template takes tools and whose calls are known; see README, “Tools and reasoning”.",
   "source-unsupported": "Pass a URL or path of a model folder or of a .gguf file, File objects, or a directory handle.",
   "network-failed":
     "Check the connection and the address, and that the server allows this page (CORS); then load again.",

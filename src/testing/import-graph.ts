@@ -28,12 +28,13 @@ const rule = (values: string, types = ""): Rule => ({
  */
 export const LAYERS: Readonly<Record<string, Rule>> = {
   //                            values and types                                     types only
-  index: /*               */ rule("api", /*                                       */ "engine tokenizer storage"),
+  index: /*               */ rule("api", /*                                       */ "engine tokenizer storage chat"),
   element: /*             */ rule("ui"),
+  adapters: /*            */ rule("api chat", /*                                  */ "engine tokenizer"),
   ui: /*                  */ rule("api"),
-  api: /*                 */ rule("worker storage", /*                            */ "engine tokenizer"),
+  api: /*                 */ rule("worker storage chat", /*                       */ "engine tokenizer"),
   worker: /*              */ rule("engine", /*                                    */ "tokenizer storage"),
-  engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage"),
+  engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage chat"),
   "backends/gpu": /*      */ rule("backends models kernels gpu formats"),
   "backends/reference": /**/ rule("backends models"),
   backends: /*            */ rule("models", /*                                      */ "formats"),
@@ -42,6 +43,7 @@ export const LAYERS: Readonly<Record<string, Rule>> = {
   gpu: /*                 */ rule(""),
   formats: /*             */ rule("", /*                                          */ "tokenizer storage"),
   tokenizer: /*           */ rule("", /*                                          */ "formats storage"),
+  chat: /*                */ rule("", /*                                          */ "tokenizer"),
   storage: /*             */ rule("", /*                                          */ "formats tokenizer"),
   errors: /*              */ rule(""),
 };

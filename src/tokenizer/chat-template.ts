@@ -47,6 +47,16 @@ export function templateTokens(tokenizerConfig: unknown): Record<string, string>
   return tokens;
 }
 
+/** What the template finds under these names is not the caller's to say. */
+export function isReservedName(name: string): boolean {
+  return Object.hasOwn(CONSTANTS, name) || RESERVED.has(name);
+}
+
+const RESERVED: ReadonlySet<string> = new Set([
+  ...["messages", "tools", "add_generation_prompt", "strftime_now"],
+  ...["range", "namespace", "dict", "loop"], // Jinja's own
+]);
+
 /** The longest published template has 20,000 characters. */
 const MAX_TEMPLATE_LENGTH = 1 << 18;
 /** The package searches runs of white space in a time that grows with their square. */

@@ -1,15 +1,15 @@
 import { WordloomError } from "../errors";
 import { AddedTokenSplitter, readAddedTokens } from "./added-tokens";
 import { createByteDecoder } from "./byte-decoder";
-import { chatTemplateOf, renderChat, templateTokens } from "./chat-template";
+import { chatPrompt } from "./chat-prompt";
+import { chatTemplateOf, templateTokens } from "./chat-template";
 import { record } from "./json-fields";
-import { guardMessages } from "./message-guard";
 import { createNormalizer } from "./normalizers";
 import { readSpecialFrame } from "./post-processor";
 import { createPreTokenizer } from "./pre-tokenizers";
 import { TextStream } from "./text-stream";
 import { createModel } from "./token-model";
-import type { ChatMessage, Tokenizer } from "./tokenizer";
+import type { Tokenizer } from "./tokenizer";
 
 export interface TokenizerFiles {
   /** tokenizer.json, parsed. */
@@ -19,6 +19,9 @@ export interface TokenizerFiles {
   /** Contents of chat_template.jinja, which wins over the template in tokenizer_config.json. */
   chatTemplate?: string;
 }
+
+/** As models/sizes.ts says of models. */
+const MAX_VOCAB_SIZE = 2 ** 22;
 
 /**
  * The tokenizer that a model's files describe, equal to the Hugging Face tokenizers on the same tokenizer.json.
@@ -44,6 +47,10 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const pieces: (string | undefined)[] = [];
   for (const [piece, id] of model.vocab) pieces[id] = piece;
   const vocabSize = added.reduce((size, token) => Math.max(size, token.id + 1), pieces.length);
+  if (vocabSize > MAX_VOCAB_SIZE) {
+    const message = `tokenizer.json: there is an id ${vocabSize - 1}; a vocabulary has at most ${MAX_VOCAB_SIZE}`;
+    throw new WordloomError("file-invalid", message);
+  }
 
   const encodeSections = (text: string, guard: string | undefined): number[] => {
     const ids: number[] = [];
@@ -71,6 +78,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const tokenizer: Tokenizer = {
     vocabSize,
     hasChatTemplate: template !== undefined,
+    chatTemplate: template,
+    addedTokens: added.map(({ id, content, special }) => ({ id, content, special })),
     isSpecial: (id) => addedById.get(id)?.special === true,
 
     encode(text, { addSpecialTokens }) {
@@ -90,7 +99,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       return text + stream.flush();
     },
 
-    async encodeChat(messages: readonly ChatMessage[]) {
+    async encodeChat(messages, options = {}) {
       if (template === undefined) {
         throw new WordloomError(
           "template-missing",
@@ -98,9 +107,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         );
       }
       const specials = added.filter((token) => token.special).map((token) => token.content);
-      const guarded = guardMessages(messages, specials, template);
-      const prompt = await renderChat(template, guarded.messages, variables);
-      return Uint32Array.from(encodeSections(prompt, guarded.guard)); // the template writes its own special tokens
+      const prompt = await chatPrompt(messages, options, { template, variables, specials });
+      return Uint32Array.from(encodeSections(prompt.text, prompt.guard)); // the template writes its own special tokens
     },
   };
   return tokenizer;

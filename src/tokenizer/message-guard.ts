@@ -18,18 +18,13 @@ export interface GuardedMessages<T> {
 const CANDIDATES = Array.from({ length: 32 }, (_, i) => String.fromCharCode(0xfdd0 + i));
 
 /**
- * @param messages any JSON; every string in it is guarded, the keys are not
+ * @param messages any JSON; every string in it is guarded, and every key that spells a special token
  * @param specials the spellings of the special tokens
  * @param template the text that will be rendered around them
  */
 export function guardMessages<T>(messages: T, specials: readonly string[], template: string): GuardedMessages<T> {
   const written = JSON.stringify(messages) + template + specials.join("");
-  const guard = CANDIDATES.find((candidate) => !written.includes(candidate));
-  if (guard === undefined) {
-    throw new WordloomError("template-failed", "the messages hold every one of the noncharacters U+FDD0 to U+FDEF", {
-      remedy: "Remove the noncharacters from the messages.",
-    });
-  }
+  const guard = unusedNoncharacter(written);
   const spellings = specials.filter((special) => special !== "");
   const guarded = (value: unknown, key: string): unknown => {
     if (typeof value === "string") {
@@ -39,11 +34,24 @@ export function guardMessages<T>(messages: T, specials: readonly string[], templ
     }
     if (Array.isArray(value)) return value.map((entry) => guarded(entry, key));
     if (typeof value === "object" && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, guarded(entry, name)]));
+      const entries = Object.entries(value);
+      // Names that a tool's schema gives to its properties are printed, too.
+      return Object.fromEntries(
+        entries.map(([name, entry]) => [guardText(name, spellings, guard, false), guarded(entry, name)]),
+      );
     }
     return value;
   };
   return { messages: guarded(messages, "") as T, guard }; // the same shape, strings for strings
+}
+
+/** A character that `written` does not hold. */
+export function unusedNoncharacter(written: string): string {
+  const unused = CANDIDATES.find((candidate) => !written.includes(candidate));
+  if (unused !== undefined) return unused;
+  throw new WordloomError("template-failed", "the messages hold every one of the noncharacters U+FDD0 to U+FDEF", {
+    remedy: "Remove the noncharacters from the messages.",
+  });
 }
 
 /** `borders`: also where the text could complete a token together with what the template puts beside it. */

@@ -18,10 +18,33 @@ export interface Tokenizer {
   isSpecial(id: number): boolean;
   /**
    * The chat template rendered to ids, ready for the assistant's answer. What the messages contain stays ordinary text:
-   * a control token spelled in a message does not become one. Rejects with `template-missing` or `template-failed`.
+   * a control token spelled in a message does not become one; nor one spelled in a tool or a template option.
+   *
+   * @throws `template-missing`, `template-failed`; `tools-unsupported` for tools that the template has no place for,
+   *   `option-invalid` for a template option that it does not read or that is not free
    */
-  encodeChat(messages: readonly ChatMessage[]): Promise<Uint32Array>;
+  encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<Uint32Array>;
   readonly hasChatTemplate: boolean;
+  readonly chatTemplate: string | undefined;
+  /** Spelled in a text, each is one id; special ones give no text. */
+  readonly addedTokens: readonly { readonly id: number; readonly content: string; readonly special: boolean }[];
+}
+
+/** What a chat prompt holds beside its messages. */
+export interface ChatOptions {
+  tools?: readonly ToolDefinition[];
+  /** Further variables of the template, `enable_thinking` say; JSON. */
+  templateOptions?: Readonly<Record<string, unknown>>;
+  /** The last message is the beginning of the answer: the prompt ends with its last character. */
+  continueFinalMessage?: boolean;
+}
+
+/** A function that the model may ask for. */
+export interface ToolDefinition {
+  name: string;
+  description?: string;
+  /** JSON schema of an object. */
+  parameters?: Readonly<Record<string, unknown>>;
 }
 
 export interface ChatMessage {

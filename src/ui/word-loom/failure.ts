@@ -28,6 +28,7 @@ const HEADLINES: Record<WordloomErrorCode, string> = {
   "tokenizer-unsupported": "This model's tokenizer is not supported.",
   "template-missing": "This model is not made for chat.",
   "template-failed": "The model's chat template failed.",
+  "tools-unsupported": "This model is not made for tools.",
   "source-unsupported": "This is not an address of a model.",
   "network-failed": "The model could not be fetched.",
   "cors-refused": "The server does not let this page read the model.",

@@ -25,18 +25,32 @@ export interface BackendFacts {
 
 /** Takes the decoder's tensors in pieces of whole rows, in any order of tensors, rows ascending within one. */
 export interface WeightSink {
-  /** How matrices are held. */
-  readonly format?: WeightDtype;
+  /** Where rows can be taken as they are held; undefined: f32 only. */
+  readonly kept?: KeptSink | undefined;
   /**
    * @param name a decoder tensor (spec.tensors)
    * @param firstRow index of the first row in `values`
    * @param values [rows, columns] f32; may be reused by the caller after the call returns
-   * @param kept the same rows in `format`, exactly: a matrix takes these without rounding; may be reused, too
    */
-  write(name: TensorName, firstRow: number, values: Float32Array, kept?: PackedRows): void;
+  write(name: TensorName, firstRow: number, values: Float32Array): void;
   /** Resolves when everything written so far has been taken up (bounds memory; await it every few pieces). */
   drained(): Promise<void>;
 }
+
+/** Takes rows whose file holds them in just the format that is used here: no detour over f32, nothing is rounded. */
+export interface KeptSink {
+  /** Of a matrix; undefined for what is wanted as f32. */
+  formatOf(name: TensorName): HeldDtype | undefined;
+  /**
+   * Instead of the sink's own `write`, for the same rows.
+   *
+   * @param packed [rows] in `formatOf(name)`; may be reused by the caller after the call returns
+   */
+  write(name: TensorName, firstRow: number, rows: number, packed: PackedRows): void;
+}
+
+/** End tokens that one run can have, the caller's own included. */
+export const MAX_END_TOKENS = 32;
 
 /** How the next tokens are chosen; fixed from `begin` until the next `begin`. Order: api.md. */
 export interface SamplingSettings {

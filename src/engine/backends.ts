@@ -45,6 +45,7 @@ export const BACKEND_MAKERS: BackendMakers = {
       contextLength: contextLength ?? referenceContextLength(spec, memoryBudgetBytes),
       // What the GPU would read back from the same packed bits, so that both compute with equal weights.
       round: (held, values, rows, columns) => unpackRows(held, packRows(held, values, rows, columns), rows, columns),
+      unpack: unpackRows,
     });
   },
 };

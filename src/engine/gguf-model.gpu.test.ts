@@ -24,8 +24,9 @@ if (storiesUrl === "") console.warn("\n*** NOT TESTED in the browser: stories260
 test.runIf(storiesUrl !== "").each([
   ["Q8_0", "q8"],
   ["Q4_0", "q4"],
+  ["F16", "f16"],
 ] as const)(
-  "blocks of %s, kept as they are in %s, give what the reference makes of their values",
+  "weights of %s, kept as they are in %s, give what the reference makes of their values",
   async (type, dtype) => {
     const bytes = await servedBytes(`${storiesUrl}stories260K-${type}.gguf`);
     const held = { dtype, kvDtype: "f32" } as const;

@@ -65,18 +65,21 @@ async function valuesOf(
   const { spec, checkpoint } = await openGgufBytes(bytes);
   const columnsOf = new Map(spec.tensors.map(({ name, shape }) => [name, shape[1]]));
   const tensors = new Map<string, number[]>();
+  const take = (name: string, values: Float32Array, kept: boolean) => {
+    onTensor?.(name, kept);
+    tensors.set(name, [...(tensors.get(name) ?? []), ...Array.from(values, (value) => value + 0)]); // 0 and -0 are one
+  };
   await loadWeights({
     files: ggufFiles(bytes),
     spec,
     checkpoint,
     sink: {
-      ...(format === undefined ? {} : { format }),
-      write(name, _firstRow, values, kept) {
-        const columns = columnsOf.get(name) ?? 1;
-        onTensor?.(name, kept !== undefined);
-        const own = kept === undefined ? values : unpackRows(format ?? "f32", kept, values.length / columns, columns);
-        tensors.set(name, [...(tensors.get(name) ?? []), ...Array.from(own, (value) => value + 0)]); // 0 and -0 are one
+      kept: format && {
+        formatOf: () => format,
+        write: (name, _firstRow, rows, packed) =>
+          take(name, unpackRows(format, packed, rows, columnsOf.get(name) ?? 1), true),
       },
+      write: (name, _firstRow, values) => take(name, values, false),
       drained: () => Promise.resolve(),
     },
   });

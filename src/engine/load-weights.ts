@@ -1,6 +1,6 @@
 /**
- * From a checkpoint to a backend: weights stream through, converted to f32 on the way, and never pile up. Those that lie
- * on the grid on which the backend holds matrices go there as they are, too.
+ * From a checkpoint to a backend: weights stream through, converted to f32 on the way, and never pile up. Matrices that
+ * the file holds as the backend does go there as they are, without that detour.
  *
  * All headers are read and checked first (checkpoint-plan). Then each file is read once, in file order, in pieces of
  * whole rows. The exception is a transposed matrix, whose rows are spread over all of it: it is held whole, one at a time.
@@ -9,10 +9,9 @@ import type { WeightSink } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { firstNonFinite } from "../formats/floats";
 import { decodeGgml } from "../formats/ggml-decode";
-import { keepRows, keptAs, type KeptRows } from "../formats/ggml-kept";
+import { allFinite, keepRows, keptAs, type KeptRows } from "../formats/ggml-kept";
 import { blockSize } from "../formats/ggml-types";
 import type { DecoderSpec } from "../models/decoder-spec";
-import type { PackedRows } from "../formats/quantization";
 import type { ModelFiles } from "../storage/model-files";
 import { ByteReader } from "./byte-reader";
 import {
@@ -23,10 +22,10 @@ import {
   type TensorUse,
 } from "./checkpoint-plan";
 
-/** f32 bytes handed over at a time: one writeBuffer, measured fastest in Chrome. A longer row goes alone. */
+/** Bytes handed over at a time, as f32 or as they are: one writeBuffer, measured fastest in Chrome. A longer row goes alone. */
 export const PIECE_BYTES = 4 * 1024 * 1024;
 
-/** f32 bytes written between two waits for the sink. */
+/** Bytes written between two waits for the sink, each for what was written before the wait before it. */
 const DRAIN_BYTES = 4 * PIECE_BYTES;
 
 /** Between two reports while bytes come: often enough for a person to see them move, also where the network is slow. */
@@ -91,12 +90,11 @@ class Loader {
   parameterCount = 0;
   #bytes = new Uint8Array(0);
   #values = new Float32Array(0);
-  /** The rows that were read last, as the sink holds them; undefined where they have to be rounded to that. */
-  #kept: KeptRows | undefined;
-  #keptBuffers: KeptRows | undefined;
+  #keptBuffers: KeptRows["reusable"];
   /** Rows of a transposed matrix. */
   #turned = new Float32Array(0);
   #undrained = 0;
+  #draining: Promise<void> = Promise.resolve();
 
   constructor(private readonly sink: WeightSink) {}
 
@@ -110,12 +108,25 @@ class Loader {
     try {
       for (const tensor of tensors) {
         await reader.skipTo(tensor.source.start);
-        const whole = tensor.uses.some(({ transpose }) => transpose);
-        const rowsAtOnce = whole ? tensor.rows : rowsPerPiece(tensor.columns);
+        const isKept = (use: TensorUse) => this.#isKept(use, tensor);
+        const [kept, others] = [tensor.uses.filter(isKept), tensor.uses.filter((use) => !isKept(use))];
+        const whole = others.some(({ transpose }) => transpose);
+        const rowsAtOnce = whole
+          ? tensor.rows
+          : rowsPerPiece(others.length > 0 ? 4 * tensor.columns : rowBytes(tensor));
         for (let row = 0; row < tensor.rows; row += rowsAtOnce) {
           const rows = Math.min(rowsAtOnce, tensor.rows - row);
-          const values = await this.#read(reader, tensor, row, rows);
-          for (const use of tensor.uses) await this.#hand(use, tensor, row, rows, values, signal);
+          const bytes = await this.#read(reader, rows * rowBytes(tensor));
+          if (others.length > 0) {
+            const values = this.#decode(tensor, bytes, row, rows);
+            for (const use of others) await this.#hand(use, tensor, row, rows, values, signal);
+          }
+          if (kept.length > 0) {
+            if (others.length === 0 && !allFinite(tensor.dtype, bytes)) this.#decode(tensor, bytes, row, rows);
+            const packed = keepRows(tensor.dtype, bytes, rows, tensor.columns, this.#keptBuffers);
+            this.#keptBuffers = packed.reusable ?? this.#keptBuffers;
+            for (const use of kept) await this.#handKept(use, row, rows, packed, signal);
+          }
           signal?.throwIfAborted();
         }
       }
@@ -124,15 +135,28 @@ class Loader {
     }
   }
 
-  /** The next `rows` rows; the result is overwritten by the next call. */
-  async #read(reader: ByteReader, tensor: PlannedTensor, row: number, rows: number): Promise<Float32Array> {
-    const count = rows * tensor.columns;
-    const { elements, bytes: blockBytes } = blockSize(tensor.dtype);
-    const byteCount = (count / elements) * blockBytes; // rows are whole blocks
-    if (this.#bytes.length < byteCount) this.#bytes = new Uint8Array(byteCount);
-    if (this.#values.length < count) this.#values = new Float32Array(count);
+  /** Whether the sink holds this part of the tensor in the file's own format. */
+  #isKept(use: TensorUse, { dtype, source }: PlannedTensor): boolean {
+    const format = keptAs(dtype);
+    const isMatrix = source.shape.length === 2 && !use.transpose;
+    return isMatrix && format !== undefined && this.sink.kept?.formatOf(use.name) === format;
+  }
+
+  /** The next bytes; the result is overwritten by the next call. */
+  async #read(reader: ByteReader, byteCount: number): Promise<Uint8Array> {
+    if (this.#bytes.length < byteCount) this.#bytes = new Uint8Array(Math.ceil(byteCount / 4) * 4);
     const bytes = this.#bytes.subarray(0, byteCount);
     await reader.readInto(bytes);
+    return bytes;
+  }
+
+  /**
+   * @returns f32; overwritten by the next call
+   * @throws file-invalid for a weight that is not finite
+   */
+  #decode(tensor: PlannedTensor, bytes: Uint8Array, row: number, rows: number): Float32Array {
+    const count = rows * tensor.columns;
+    if (this.#values.length < count) this.#values = new Float32Array(count);
     const values = this.#values.subarray(0, count);
     decodeGgml(tensor.dtype, bytes, values, count);
     const bad = firstNonFinite(values);
@@ -141,9 +165,6 @@ class Loader {
       const message = `${tensor.file}: ${tensor.source.name}${place} is ${values[bad]}; weights must be finite`;
       throw new WordloomError("file-invalid", message);
     }
-    const isKept = this.sink.format !== undefined && this.sink.format === keptAs(tensor.dtype);
-    this.#kept = isKept ? keepRows(tensor.dtype, bytes, rows, tensor.columns, this.#keptBuffers) : undefined;
-    this.#keptBuffers = this.#kept ?? this.#keptBuffers;
     return values;
   }
 
@@ -158,14 +179,32 @@ class Loader {
   ): Promise<void> {
     if (use.transpose) return this.#handTransposed(use, tensor, values, signal);
     if (tensor.source.shape.length === 1) return this.#write(use.name, 0, vectorOf(use, values), signal);
-    const step = rowsPerPiece(use.columns);
+    const step = rowsPerPiece(4 * use.columns);
     for (const run of use.runs) {
       const to = Math.min(row + rows, run.from + run.count);
       for (let at = Math.max(row, run.from); at < to; at += step) {
         const until = Math.min(to, at + step);
         const part = values.subarray((at - row) * use.columns, (until - row) * use.columns);
-        await this.#write(use.name, at - run.from + run.to, part, signal, this.#kept?.slice(at - row, until - row));
+        await this.#write(use.name, at - run.from + run.to, part, signal);
       }
+    }
+  }
+
+  /** As #hand, in the file's own format; a piece of it, or of as many rows as a transposed use needs at once. */
+  async #handKept(
+    use: TensorUse,
+    row: number,
+    rows: number,
+    packed: KeptRows,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    for (const run of use.runs) {
+      const [from, to] = [Math.max(row, run.from), Math.min(row + rows, run.from + run.count)];
+      if (from >= to) continue;
+      const part = packed.slice(from - row, to - row);
+      this.sink.kept?.write(use.name, from - run.from + run.to, to - from, part);
+      this.parameterCount += (to - from) * use.columns;
+      await this.#wrote(part.quants.byteLength + (part.scales?.byteLength ?? 0), signal);
     }
   }
 
@@ -176,7 +215,7 @@ class Loader {
     values: Float32Array,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const step = rowsPerPiece(use.columns);
+    const step = rowsPerPiece(4 * use.columns);
     for (const run of use.runs) {
       for (let at = 0; at < run.count; at += step) {
         const rows = Math.min(step, run.count - at);
@@ -192,19 +231,21 @@ class Loader {
     }
   }
 
-  async #write(
-    name: string,
-    firstRow: number,
-    values: Float32Array,
-    signal: AbortSignal | undefined,
-    kept?: PackedRows,
-  ): Promise<void> {
-    this.sink.write(name, firstRow, values, kept);
+  async #write(name: string, firstRow: number, values: Float32Array, signal: AbortSignal | undefined): Promise<void> {
+    this.sink.write(name, firstRow, values);
     this.parameterCount += values.length;
-    this.#undrained += values.byteLength;
+    await this.#wrote(values.byteLength, signal);
+  }
+
+  /** Waits for what was written longer ago: one stretch of bytes is taken up while the next one is read. */
+  async #wrote(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#undrained += bytes;
     if (this.#undrained < DRAIN_BYTES) return;
     this.#undrained = 0;
-    await this.sink.drained();
+    const before = this.#draining;
+    this.#draining = this.sink.drained();
+    this.#draining.catch(() => undefined); // awaited at the next stretch, or by the sink's last drain
+    await before;
     signal?.throwIfAborted();
   }
 }
@@ -219,6 +260,12 @@ function vectorOf({ runs, columns, offset }: TensorUse, values: Float32Array): F
   return offset === 0 ? own : own.map((value) => value + offset);
 }
 
-function rowsPerPiece(columns: number): number {
-  return Math.max(1, Math.floor(PIECE_BYTES / (4 * columns)));
+/** In the file. */
+function rowBytes({ dtype, columns }: PlannedTensor): number {
+  const { elements, bytes } = blockSize(dtype);
+  return (columns / elements) * bytes; // rows are whole blocks
+}
+
+function rowsPerPiece(bytesPerRow: number): number {
+  return Math.max(1, Math.floor(PIECE_BYTES / bytesPerRow));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeFloats, f16ToNumber, firstNonFinite, numberToF16 } from "./floats";
+import { allFiniteF16, decodeFloats, f16ToNumber, firstNonFinite, numberToF16 } from "./floats";
 
 /** The definition, in float64: sign · mantissa · 2^exponent. */
 function definedF16(half: number): number {
@@ -88,4 +88,23 @@ describe("decoding", () => {
     expect(firstNonFinite(Float32Array.of(1, 2, -Infinity, NaN))).toBe(2);
     expect(firstNonFinite(Float32Array.of(1, 2, NaN), 2)).toBe(-1);
   });
+});
+
+test("half floats that are not finite are found at every place, whatever stands beside them, and no others", () => {
+  for (const offset of [0, 1]) {
+    for (let length = 0; length < 8; length++) {
+      const halves = new Uint16Array(8).fill(0xfbff).subarray(offset, offset + Math.min(length, 8 - offset));
+      const bytes = new Uint8Array(halves.buffer, halves.byteOffset, halves.byteLength);
+      expect(allFiniteF16(bytes, halves.length)).toBe(true);
+      for (const bad of [0x7c00, 0xfc00, 0x7e01, 0xffff]) {
+        for (let i = 0; i < halves.length; i++) {
+          halves[i] = bad;
+          expect(allFiniteF16(bytes, halves.length), `${bad} at ${offset + i}`).toBe(false);
+          halves[i] = 0xfbff;
+        }
+      }
+    }
+  }
+  const all = Uint16Array.from({ length: 65536 }, (_, half) => half).filter((half) => (half & 0x7c00) !== 0x7c00);
+  expect(allFiniteF16(new Uint8Array(all.buffer), all.length)).toBe(true);
 });

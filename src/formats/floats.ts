@@ -109,3 +109,20 @@ export function firstNonFinite(values: Float32Array, count = values.length): num
   for (let i = 0; i < count; i++) if (!Number.isFinite(values[i])) return i;
   return -1;
 }
+
+/**
+ * Whether the first `count` half floats are all finite.
+ *
+ * @param bytes begins at an even place of its buffer
+ */
+export function allFiniteF16(bytes: Uint8Array, count: number): boolean {
+  const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, count);
+  // Two at once, where the first is at a whole word: one step more carries an exponent of all ones into the sign's place.
+  const odd = (bytes.byteOffset >> 1) & 1;
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset + 2 * odd, Math.max(0, (count - odd) >> 1));
+  let carried = 0;
+  for (let i = 0; i < words.length; i++) carried |= ((words[i] as number) & 0x7c007c00) + 0x04000400; // i < length
+  if ((carried & 0x80008000) !== 0) return false;
+  const isFinite = (half: number | undefined) => half === undefined || (half & 0x7c00) !== 0x7c00;
+  return isFinite(halves[0]) && isFinite(halves[count - 1]);
+}

@@ -50,6 +50,7 @@ export async function runGguf(
           ...common,
           round: (held, values, rows, columns) =>
             unpackRows(held, packRows(held, values, rows, columns), rows, columns),
+          unpack: unpackRows,
         })
       : await createGpuBackend({ ...common, ...gpu, memoryBudgetBytes: undefined });
   await loadWeights({ files, spec, checkpoint, sink: backend.weights, signal });

@@ -4,7 +4,7 @@ import { packedBytes, packRows, rowLayout, type HeldDtype, type PackedRows } fro
 import type { BufferArena } from "../../gpu/buffers";
 import { paddedWidth, type MatrixPart, type NormInput, type QueryKeyNormInput } from "../../kernels/kernel";
 import type { AttentionSpec, DecoderSpec, TensorName } from "../../models/decoder-spec";
-import type { WeightSink } from "../backend";
+import type { KeptSink, WeightSink } from "../backend";
 import type { FusedVector, FusedMatrix, FusedNorm, FusedQueryKeyNorm } from "./fuse";
 
 /** Where some rows of a tensor go. */
@@ -12,8 +12,10 @@ interface Destination {
   /** Rows `firstRow` … `firstRow + rows − 1` of the tensor. */
   firstRow: number;
   rows: number;
-  /** Packs and uploads rows (index within this destination). @param kept the same rows, packed already */
-  write(row: number, rows: number, values: Float32Array, kept: PackedRows | undefined): void;
+  /** Packs and uploads rows; `row` is the index within this destination. */
+  write(row: number, rows: number, values: Float32Array): void;
+  /** Uploads rows that are packed already; undefined where they are not held in a matrix's format. */
+  writePacked?(row: number, rows: number, packed: PackedRows): void;
 }
 
 export class WeightStore implements WeightSink {
@@ -27,7 +29,7 @@ export class WeightStore implements WeightSink {
     private readonly device: GPUDevice,
     private readonly arena: BufferArena,
     spec: DecoderSpec,
-    readonly format: HeldDtype,
+    private readonly format: HeldDtype,
     /** Most bytes one buffer of weights may have. */
     private readonly maxPartBytes: number,
   ) {
@@ -91,18 +93,21 @@ export class WeightStore implements WeightSink {
 
   #send(name: TensorName, firstRow: number, rows: number, part: MatrixPart, partRow: number): void {
     const { wordsPerRow, scaleWordsPerRow } = rowLayout(part.format, part.columns);
+    const upload = (row: number, count: number, packed: PackedRows) => {
+      const at = partRow + row;
+      this.#upload(part.weights, at * wordsPerRow * 4, packed.quants, count * wordsPerRow);
+      if (part.scales !== undefined && packed.scales !== undefined) {
+        this.#upload(part.scales, at * scaleWordsPerRow * 4, packed.scales, count * scaleWordsPerRow);
+      }
+    };
     this.#addDestination(name, {
       firstRow,
       rows,
-      write: (row, count, values, kept) => {
-        const packed = kept ?? packRows(part.format, values, count, part.columns, this.#reuse);
-        if (kept === undefined) this.#reuse = packed;
-        const at = partRow + row;
-        this.#upload(part.weights, at * wordsPerRow * 4, packed.quants, count * wordsPerRow);
-        if (part.scales !== undefined && packed.scales !== undefined) {
-          this.#upload(part.scales, at * scaleWordsPerRow * 4, packed.scales, count * scaleWordsPerRow);
-        }
+      write: (row, count, values) => {
+        this.#reuse = packRows(part.format, values, count, part.columns, this.#reuse);
+        upload(row, count, this.#reuse);
       },
+      writePacked: upload,
     });
   }
 
@@ -203,26 +208,48 @@ export class WeightStore implements WeightSink {
     else list.push(destination);
   }
 
-  write(name: TensorName, firstRow: number, values: Float32Array, kept?: PackedRows): void {
-    const destinations = this.#destinations.get(name);
-    if (destinations === undefined) throw new WordloomError("internal", `no operation reads the tensor ${name}`);
+  readonly kept: KeptSink = {
+    formatOf: (name) => (this.#destinationsOf(name).every(({ writePacked }) => writePacked) ? this.format : undefined),
+    write: (name, firstRow, rows, packed) => {
+      this.#write(name, firstRow, rows, (destination, from, to) =>
+        destination.writePacked?.(firstRow + from - destination.firstRow, to - from, rowsOf(packed, rows, from, to)),
+      );
+    },
+  };
+
+  write(name: TensorName, firstRow: number, values: Float32Array): void {
     const columns = this.#widthOf(name);
-    const rows = values.length / columns;
-    for (const destination of destinations) {
-      const from = Math.max(firstRow, destination.firstRow);
-      const to = Math.min(firstRow + rows, destination.firstRow + destination.rows);
-      if (from >= to) continue;
-      const part = values.subarray((from - firstRow) * columns, (to - firstRow) * columns);
+    this.#write(name, firstRow, values.length / columns, (destination, from, to) => {
+      const part = values.subarray(from * columns, to * columns);
       try {
-        const own = kept && rowsOf(kept, rows, from - firstRow, to - firstRow);
-        destination.write(from - destination.firstRow, to - from, part, own);
+        destination.write(firstRow + from - destination.firstRow, to - from, part);
       } catch (error) {
         if (!(error instanceof WordloomError)) throw error;
         // Which rows do not fit is known below, which tensor they are of only here.
         const { code, message, remedy } = error;
-        throw new WordloomError(code, `${name}, from row ${from}: ${message}`, { remedy, cause: error });
+        throw new WordloomError(code, `${name}, from row ${firstRow + from}: ${message}`, { remedy, cause: error });
       }
+    });
+  }
+
+  /** Calls `hand` for each destination that has some of the rows, which are counted from `firstRow` on. */
+  #write(
+    name: TensorName,
+    firstRow: number,
+    rows: number,
+    hand: (destination: Destination, from: number, to: number) => void,
+  ): void {
+    for (const destination of this.#destinationsOf(name)) {
+      const from = Math.max(firstRow, destination.firstRow);
+      const to = Math.min(firstRow + rows, destination.firstRow + destination.rows);
+      if (from < to) hand(destination, from - firstRow, to - firstRow);
     }
+  }
+
+  #destinationsOf(name: TensorName): readonly Destination[] {
+    const destinations = this.#destinations.get(name);
+    if (destinations === undefined) throw new WordloomError("internal", `no operation reads the tensor ${name}`);
+    return destinations;
   }
 
   async drained(): Promise<void> {

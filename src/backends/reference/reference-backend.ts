@@ -11,7 +11,7 @@ import type { DecoderProgram, Operation } from "../../models/operations";
 import type { Backend, BackendFacts, BeginOptions, KvDtype, StepResult, WeightDtype } from "../backend";
 import { Interpreter } from "./interpreter";
 import { chooseToken, logSoftmaxAt } from "./sampling";
-import { ReferenceWeights, type RoundRows } from "./weights";
+import { ReferenceWeights, type RoundRows, type UnpackRows } from "./weights";
 
 export interface ReferenceOptions {
   spec: DecoderSpec;
@@ -22,6 +22,8 @@ export interface ReferenceOptions {
   contextLength: number;
   /** Needed unless dtype and kvDtype are both f32; memory stays that of float32. */
   round?: RoundRows;
+  /** Where rows that are in the format already are to be taken without rounding. */
+  unpack?: UnpackRows;
 }
 
 const MAX_PREFILL_TOKENS = 64;
@@ -59,7 +61,7 @@ class ReferenceBackend implements Backend {
   private pendingCalls = 0;
   private lastTurnMs = performance.now();
 
-  constructor({ spec, program, dtype, kvDtype, contextLength, round }: ReferenceOptions) {
+  constructor({ spec, program, dtype, kvDtype, contextLength, round, unpack }: ReferenceOptions) {
     if (spec.learnedPositions !== undefined && contextLength > spec.learnedPositions.length) {
       const { length } = spec.learnedPositions;
       throw new WordloomError("internal", `contextLength is ${contextLength}; the model has ${length} positions`);
@@ -68,11 +70,12 @@ class ReferenceBackend implements Backend {
       throw new WordloomError("internal", `dtype ${dtype} with kvDtype ${kvDtype} needs a rounding function`);
     }
     const roundWeights = dtype === "f32" ? undefined : round?.bind(undefined, dtype);
+    const taken = dtype === "f32" || unpack === undefined ? undefined : { format: dtype, unpack };
     const roundRow = kvDtype === "f32" ? undefined : (row: Float32Array) => round?.(kvDtype, row, 1, row.length) ?? row;
     this.spec = spec;
     this.program = program;
     this.contextLength = contextLength;
-    this.weights = new ReferenceWeights(spec, weightMatrices(program), roundWeights, dtype);
+    this.weights = new ReferenceWeights(spec, weightMatrices(program), roundWeights, taken);
     this.interpreter = new Interpreter(spec, contextLength, (name) => this.weights.get(name), roundRow);
     this.facts = {
       backend: "reference",

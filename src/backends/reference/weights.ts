@@ -1,7 +1,7 @@
 /** The reference backend's weights: float32 arrays, rounded on the way in to what the chosen dtype can hold. */
 import { WordloomError } from "../../errors";
 import type { DecoderSpec, TensorName } from "../../models/decoder-spec";
-import type { WeightDtype, WeightSink } from "../backend";
+import type { KeptSink, WeightDtype, WeightSink } from "../backend";
 
 /**
  * What values become when held as `dtype`.
@@ -15,6 +15,20 @@ export type RoundRows = (
   columns: number,
 ) => Float32Array;
 
+/** The values that rows in a format stand for. @returns [rows, columns] f32 */
+export type UnpackRows = (
+  format: WeightDtype,
+  packed: Parameters<KeptSink["write"]>[3],
+  rows: number,
+  columns: number,
+) => Float32Array;
+
+/** Rows that are taken as they are, and how. */
+export interface TakenAsTheyAre {
+  format: WeightDtype;
+  unpack: UnpackRows;
+}
+
 interface StoredTensor {
   rows: number;
   columns: number;
@@ -26,16 +40,25 @@ export class ReferenceWeights implements WeightSink {
   private readonly tensors: ReadonlyMap<TensorName, StoredTensor>;
   readonly sizeBytes: number;
 
+  readonly kept: KeptSink | undefined;
+
   /**
    * @param matrices the tensors that `round` applies to (see `weightMatrices`)
    * @param round undefined: keep float32
+   * @param taken rows in a format, which are not rounded; undefined: none
    */
   constructor(
     spec: DecoderSpec,
     private readonly matrices: ReadonlySet<TensorName>,
     private readonly round: ((values: Float32Array, rows: number, columns: number) => Float32Array) | undefined,
-    readonly format: WeightDtype = "f32",
+    taken?: TakenAsTheyAre,
   ) {
+    this.kept = taken && {
+      formatOf: (name) => (matrices.has(name) ? taken.format : undefined),
+      write: (name, firstRow, rows, packed) => {
+        this.store(name, firstRow, taken.unpack(taken.format, packed, rows, this.tensor(name).columns));
+      },
+    };
     this.tensors = new Map(
       spec.tensors.map(({ name, shape: [rows, columns] }) => [
         name,
@@ -46,7 +69,14 @@ export class ReferenceWeights implements WeightSink {
   }
 
   /** @throws internal for an unknown tensor, parts of rows, rows beyond the tensor, and rows out of turn */
-  write(name: TensorName, firstRow: number, values: Float32Array, kept?: Parameters<WeightSink["write"]>[3]): void {
+  write(name: TensorName, firstRow: number, values: Float32Array): void {
+    const { columns } = this.tensor(name);
+    const round = this.matrices.has(name) ? this.round : undefined;
+    const rows = values.length / columns;
+    this.store(name, firstRow, round && Number.isInteger(rows) ? round(values.slice(), rows, columns) : values);
+  }
+
+  private store(name: TensorName, firstRow: number, values: Float32Array): void {
     const tensor = this.tensor(name);
     const rows = values.length / tensor.columns;
     if (!Number.isInteger(rows) || firstRow !== tensor.rowsWritten || firstRow + rows > tensor.rows) {
@@ -56,10 +86,7 @@ export class ReferenceWeights implements WeightSink {
           `${values.length} values for row ${firstRow} were written`,
       );
     }
-    // What is kept as it is stands for just these values.
-    const rounds = this.matrices.has(name) && kept === undefined;
-    const rounded = rounds ? this.round?.(values.slice(), rows, tensor.columns) : undefined;
-    tensor.values.set(rounded ?? values, firstRow * tensor.columns);
+    tensor.values.set(values, firstRow * tensor.columns);
     tensor.rowsWritten += rows;
   }
 

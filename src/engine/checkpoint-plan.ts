@@ -13,8 +13,11 @@ import {
   type SafetensorsIndex,
   type SafetensorsTensor,
 } from "../formats/safetensors";
+import type { PackedMatrix } from "../formats/packed/packed-matrix";
 import type { DecoderSpec, TensorBinding } from "../models/decoder-spec";
+import type { Quantization } from "../models/quantization-config";
 import type { ModelFile, ModelFiles } from "../storage/model-files";
+import { packedMatrixOf } from "./packed-weights";
 
 const SINGLE_FILE = "model.safetensors";
 const INDEX_FILE = "model.safetensors.index.json";
@@ -43,22 +46,40 @@ export interface RowRun {
 }
 
 /** A tensor of the checkpoint that is read once and serves all its uses. */
-export interface PlannedTensor {
+export type PlannedTensor = PlainTensor | PackedTensor;
+
+interface PlannedPlace {
   source: TensorPlace;
   /** Name of the file that it is in, for messages. */
   file: string;
-  dtype: GgmlType;
-  /** As it lies in the file; a vector is one row. */
+  /** As a matrix [rows, columns]; a vector is one row. */
   rows: number;
   columns: number;
   uses: TensorUse[];
+}
+
+/** One whose rows lie one after the other, each of whole blocks of one type. */
+export interface PlainTensor extends PlannedPlace {
+  dtype: GgmlType;
+  packed?: undefined;
+}
+
+/** The weights of a quantized matrix, which need other tensors to be decoded; rows are outputs. */
+export interface PackedTensor extends PlannedPlace {
+  packed: PackedPlace;
+}
+
+export interface PackedPlace {
+  matrix: PackedMatrix;
+  /** Where each of the matrix's `sides` is. */
+  sides: readonly { source: TensorPlace; file: ModelFile }[];
 }
 
 export interface PlannedFile {
   file: ModelFile;
   /** In file order. */
   tensors: PlannedTensor[];
-  /** The bytes from the first to the last tensor that is needed. */
+  /** The bytes from the first to the last tensor that is needed, those beside packed ones included. */
   start: number;
   end: number;
 }
@@ -75,23 +96,33 @@ export async function planCheckpoint(
 ): Promise<PlannedFile[]> {
   const checkpoint = opened ?? (await openCheckpoint(files, spec, signal));
   const planned = new Map<string, PlannedTensor>();
-  const perFile = new Map<ModelFile, PlannedTensor[]>();
+  const perFile = new Map<ModelFile, PlannedFile>();
+  /** The file, with what is needed of it up to now. */
+  const needed = (file: ModelFile, { start, end }: TensorPlace): PlannedFile => {
+    const part = perFile.get(file) ?? { file, tensors: [], start, end };
+    part.start = Math.min(part.start, start);
+    part.end = Math.max(part.end, end);
+    perFile.set(file, part);
+    return part;
+  };
   for (const binding of spec.tensors) {
-    const { source, file } = checkpoint.locate(binding);
+    const packed = checkpoint.packed?.(binding);
+    const { source, file } = packed ?? checkpoint.locate(binding);
     let tensor = planned.get(source.name);
     if (tensor === undefined) {
       const place = { source, file: file.name };
-      tensor = { ...place, dtype: elementType(place, checkpoint.types), ...asMatrix(place, binding), uses: [] };
+      tensor =
+        packed === undefined
+          ? { ...place, dtype: elementType(place, checkpoint.types), ...asMatrix(place, binding), uses: [] }
+          : { ...place, packed, rows: packed.matrix.rows, columns: packed.matrix.columns, uses: [] };
       planned.set(source.name, tensor);
-      perFile.set(file, [...(perFile.get(file) ?? []), tensor]);
+      needed(file, source).tensors.push(tensor);
+      for (const side of packed?.sides ?? []) needed(side.file, side.source);
     }
     tensor.uses.push(planUse(binding, tensor));
   }
-  return [...perFile].map(([file, tensors]) => {
-    tensors.sort((a, b) => a.source.start - b.source.start);
-    const start = tensors[0]?.source.start ?? 0;
-    return { file, tensors, start, end: tensors.reduce((last, { source }) => Math.max(last, source.end), start) };
-  });
+  for (const { tensors } of perFile.values()) tensors.sort((a, b) => a.source.start - b.source.start);
+  return [...perFile.values()];
 }
 
 /** A tensor in a file, whichever format that has: its shape rows first, its first byte, and the byte after the last. */
@@ -101,31 +132,46 @@ export interface Checkpoint {
   /** The element types that its format has and that can be read. */
   types: readonly GgmlType[];
   /** The tensor that a binding names, and the file that holds it. */
-  locate(binding: TensorBinding): { source: TensorPlace; file: ModelFile };
+  locate(binding: TensorBinding): Located;
+  /** The same where the checkpoint holds it quantized, in several tensors; undefined where it is one of `types`. */
+  packed?(binding: TensorBinding): (Located & PackedPlace) | undefined;
+}
+
+interface Located {
+  source: TensorPlace;
+  file: ModelFile;
 }
 
 /** Of safetensors. */
 const FLOATS: readonly GgmlType[] = ["F32", "F16", "BF16"];
 
-/** One file, or the shards of an index; where there is an index, it decides, and other files are not looked at. */
-async function openCheckpoint(files: ModelFiles, spec: DecoderSpec, signal?: AbortSignal): Promise<Checkpoint> {
+/**
+ * Of safetensors: one file, or the shards of an index; where there is an index, it decides, and other files are not looked
+ * at.
+ *
+ * @throws WordloomError model-not-found, tensor-missing, file-invalid
+ */
+export async function openCheckpoint(
+  files: ModelFiles,
+  spec: DecoderSpec,
+  signal?: AbortSignal,
+  quantization?: Quantization,
+): Promise<Checkpoint> {
   const indexJson = await readJson(files, INDEX_FILE, { signal, optional: true });
-  if (indexJson !== undefined) return openShards(files, spec, parseSafetensorsIndex(indexJson, INDEX_FILE), signal);
+  if (indexJson !== undefined) {
+    return openShards(files, spec, parseSafetensorsIndex(indexJson, INDEX_FILE), signal, quantization);
+  }
   const file = await files.find(SINGLE_FILE, signal);
   if (file === undefined) {
     const message = `there is no ${SINGLE_FILE} in ${files.description}, and no ${INDEX_FILE}`;
     throw new WordloomError("model-not-found", message);
   }
   const { tensors } = await readHeader(file, files, signal);
-  return {
-    types: FLOATS,
-    locate: (binding) => {
-      const name = firstKnown(binding, tensors);
-      const source = name === undefined ? undefined : tensors.get(name);
-      if (source === undefined) throw missing(binding, `${SINGLE_FILE} with its ${tensors.size} tensors`);
-      return { source, file };
-    },
+  const find = (name: string) => {
+    const source = tensors.get(name);
+    return source === undefined ? undefined : { source, file };
   };
+  return checkpointOf(tensors, `${SINGLE_FILE} with its ${tensors.size} tensors`, find, quantization);
 }
 
 async function openShards(
@@ -133,18 +179,12 @@ async function openShards(
   spec: DecoderSpec,
   index: SafetensorsIndex,
   signal?: AbortSignal,
+  quantization?: Quantization,
 ): Promise<Checkpoint> {
-  const shardOf = (binding: TensorBinding): { name: string; shard: string } => {
-    const name = firstKnown(binding, index.files);
-    const shard = name === undefined ? undefined : index.files.get(name);
-    if (name === undefined || shard === undefined) {
-      throw missing(binding, `${INDEX_FILE} with its ${index.files.size} tensors`);
-    }
-    return { name, shard };
-  };
+  const where = `${INDEX_FILE} with its ${index.files.size} tensors`;
   const shards = new Map<string, { file: ModelFile; header?: SafetensorsHeader }>();
   // All files must be there before the first of them is read.
-  for (const shard of new Set(spec.tensors.map((binding) => shardOf(binding).shard))) {
+  for (const shard of neededShards(spec, index, where, quantization !== undefined)) {
     const file = await files.find(shard, signal);
     if (file === undefined) {
       const listed = [...index.files.values()].filter((name) => name === shard).length;
@@ -154,18 +194,87 @@ async function openShards(
     shards.set(shard, { file });
   }
   for (const opened of shards.values()) opened.header = await readHeader(opened.file, files, signal);
-  return {
+  const find = (name: string) => {
+    const shard = index.files.get(name);
+    if (shard === undefined) return undefined;
+    const opened = shards.get(shard);
+    const source = opened?.header?.tensors.get(name);
+    if (opened === undefined || source === undefined) {
+      throw new WordloomError("tensor-missing", `${name} is not in ${shard}, where ${INDEX_FILE} lists it`);
+    }
+    return { source, file: opened.file };
+  };
+  return checkpointOf(index.files, where, find, quantization);
+}
+
+/** Those with a tensor that a binding names or, in a quantized checkpoint, with any tensor of its module. */
+function neededShards(spec: DecoderSpec, { files }: SafetensorsIndex, where: string, quantized: boolean): Set<string> {
+  const shards = new Set<string>();
+  const modules = new Set<string>();
+  for (const binding of spec.tensors) {
+    const name = firstKnown(binding, files);
+    const shard = name === undefined ? undefined : files.get(name);
+    if (shard !== undefined) shards.add(shard);
+    else if (!quantized) throw missing(binding, where, files);
+    if (quantized) binding.from.forEach((from) => modules.add(moduleOf(from)));
+  }
+  if (modules.size === 0) return shards;
+  for (const [name, shard] of files) {
+    for (let end = name.indexOf("."); end >= 0; end = name.indexOf(".", end + 1)) {
+      if (modules.has(name.slice(0, end))) shards.add(shard);
+    }
+  }
+  return shards;
+}
+
+/**
+ * @param known the names of all tensors
+ * @param where these are, for messages
+ */
+function checkpointOf(
+  known: ReadonlyMap<string, unknown>,
+  where: string,
+  find: (name: string) => Located | undefined,
+  quantization: Quantization | undefined,
+): Checkpoint {
+  const checkpoint: Checkpoint = {
     types: FLOATS,
     locate: (binding) => {
-      const { name, shard } = shardOf(binding);
-      const opened = shards.get(shard);
-      const source = opened?.header?.tensors.get(name);
-      if (opened === undefined || source === undefined) {
-        throw new WordloomError("tensor-missing", `${name} is not in ${shard}, where ${INDEX_FILE} lists it`);
-      }
-      return { source, file: opened.file };
+      const name = firstKnown(binding, known);
+      const located = name === undefined ? undefined : find(name);
+      if (located === undefined) throw missing(binding, where, known);
+      return located;
     },
   };
+  if (quantization === undefined) return checkpoint;
+  const place = (name: string): Located => {
+    const located = find(name);
+    if (located === undefined) throw new WordloomError("internal", `${name} was there before`);
+    return located;
+  };
+  return {
+    ...checkpoint,
+    packed: ({ from, shape: [rows, columns], rows: part }) => {
+      for (const name of from.filter((each) => each.endsWith(WEIGHT))) {
+        const module = { name: moduleOf(name), rows: part?.of ?? rows, columns };
+        const findPart = (each: string) => {
+          const located = find(each);
+          return located === undefined ? undefined : { ...located.source, file: located.file.name };
+        };
+        const matrix = packedMatrixOf(quantization, { ...module, find: findPart });
+        if (matrix === undefined) continue;
+        return { ...place(matrix.main.name), matrix, sides: matrix.sides.map((side) => place(side.name)) };
+      }
+      return undefined;
+    },
+  };
+}
+
+const WEIGHT = ".weight";
+
+/** Of one of its tensors: the name without ".weight" or ".bias". */
+function moduleOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf(".")));
 }
 
 async function readHeader(file: ModelFile, files: ModelFiles, signal?: AbortSignal): Promise<SafetensorsHeader> {
@@ -184,8 +293,14 @@ function firstKnown(binding: TensorBinding, known: ReadonlyMap<string, unknown>)
   return binding.from.find((name) => known.has(name));
 }
 
-function missing(binding: TensorBinding, where: string): WordloomError {
-  return new WordloomError("tensor-missing", `${binding.from.join(" or ")} is not in ${where}`);
+function missing(binding: TensorBinding, where: string, known: ReadonlyMap<string, unknown>): WordloomError {
+  const message = `${binding.from.join(" or ")} is not in ${where}`;
+  const packed = binding.from.map((from) => `${moduleOf(from)}.qweight`).find((name) => known.has(name));
+  if (packed === undefined) return new WordloomError("tensor-missing", message);
+  return new WordloomError("tensor-missing", `${message}; ${packed} is`, {
+    remedy:
+      "It is quantized, and config.json does not say how: take the model from where it has a quantization_config.",
+  });
 }
 
 type PlaceInFile = Pick<PlannedTensor, "source" | "file">;
@@ -202,16 +317,20 @@ function elementType({ source: { name, dtype }, file }: PlaceInFile, types: read
 /** A vector is one row. */
 function asMatrix(place: PlaceInFile, binding: TensorBinding): { rows: number; columns: number } {
   const { source } = place;
-  const [first, second] = source.shape;
-  if (source.shape.length === 1 && first !== undefined) return { rows: 1, columns: first };
-  if (source.shape.length === 2 && first !== undefined && second !== undefined) return { rows: first, columns: second };
+  // A filter for each column is [columns, 1, taps], as convolutions are.
+  const shape =
+    source.shape.length === 3 && source.shape[1] === 1 ? source.shape.filter((_, i) => i !== 1) : source.shape;
+  const [first, second] = shape;
+  if (shape.length === 1 && first !== undefined) return { rows: 1, columns: first };
+  if (shape.length === 2 && first !== undefined && second !== undefined) return { rows: first, columns: second };
   throw mismatch(place, binding);
 }
 
 /** Where in the checkpoint's tensor the decoder's tensor is, if its shape allows that. */
 function planUse(binding: TensorBinding, planned: PlannedTensor): TensorUse {
   const { source, rows, columns } = planned;
-  const { name, transpose, offset = 0 } = binding;
+  const { name, offset = 0 } = binding;
+  const transpose = binding.transpose && planned.packed === undefined; // quantized ones are [outputs, inputs] everywhere
   const [ownRows, ownColumns] = binding.shape;
   const isVector = source.shape.length === 1;
   if (transpose && isVector) throw mismatch(planned, binding);

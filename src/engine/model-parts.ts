@@ -2,6 +2,7 @@
 import { keptAs } from "../formats/ggml-kept";
 import { DECODED_TYPES } from "../formats/ggml-types";
 import type { HeldDtype } from "../formats/quantization";
+import { describeQuantization } from "../models/quantization-config";
 import type { ModelConfig } from "../models/registry";
 import type { Tokenizer } from "../tokenizer/tokenizer";
 import type { Checkpoint } from "./checkpoint-plan";
@@ -21,8 +22,11 @@ export interface ModelParts extends ModelConfig {
 /** Why the weights are held as they are, with what the file holds and what becomes of it. */
 export function withFileTypes(
   { dtype, reason }: { dtype: HeldDtype; reason: string },
-  { fileTypes }: Pick<ModelParts, "fileTypes">,
+  { fileTypes, quantization }: Pick<ModelParts, "fileTypes" | "quantization">,
 ): string {
+  if (quantization !== undefined) {
+    return `${reason}; the checkpoint holds ${describeQuantization(quantization)}, decoded and held as ${dtype}`;
+  }
   if (fileTypes === undefined) return reason;
   const kept = DECODED_TYPES.find((type) => keptAs(type) === dtype);
   const others = `matrices of other types become ${dtype}`;

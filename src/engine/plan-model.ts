@@ -4,7 +4,7 @@ import type { MemorySuggestion } from "../backends/gpu/memory-plan";
 import { countParameters } from "../models/decoder";
 import type { ModelFiles } from "../storage/model-files";
 import { gpuOptions } from "./backends";
-import { planCheckpoint } from "./checkpoint-plan";
+import { openCheckpoint, planCheckpoint } from "./checkpoint-plan";
 import type { LoadContext, LoadRequest } from "./load-model";
 import { openRequest } from "./open-request";
 import { withFileTypes } from "./model-parts";
@@ -50,7 +50,8 @@ async function planFrom(
   { signal, device }: ModelPlanContext,
 ): Promise<ModelPlan> {
   const parts = await readModelParts(files, signal);
-  const { spec, checkpoint, fileDtype } = parts;
+  const { spec, fileDtype, quantization } = parts;
+  const checkpoint = parts.checkpoint ?? (await openCheckpoint(files, spec, signal, quantization));
   const planned = await planCheckpoint(files, spec, signal, checkpoint);
   const downloadBytes = planned.reduce((sum, { start, end }) => sum + end - start, 0);
   const { planGpuMemory } = await import("../backends/gpu/memory-plan");

@@ -163,7 +163,6 @@ describe("keys that would change the numbers are refused by name", () => {
   test.each([
     ["sliding_window", 4096],
     ["attn_logit_softcapping", 50],
-    ["quantization_config", { bits: 4 }],
     ["a_key_from_next_year", false],
     ["pretraining_tp", 2],
     ["rope_interleaved", true],

@@ -8,11 +8,13 @@ import { readGpt2 } from "./gpt2";
 import { readGptNeo } from "./gpt_neo";
 import { readGptNeox } from "./gpt_neox";
 import { readGranite } from "./granite";
+import { readLfm2 } from "./lfm2";
 import { readLlama } from "./llama";
 import { readMistral } from "./mistral";
 import { readOlmo2 } from "./olmo2";
 import { readPhi } from "./phi";
 import { readPhi3 } from "./phi3";
+import { readQuantization, type Quantization } from "./quantization-config";
 import { readQwen2 } from "./qwen2";
 import { readQwen3 } from "./qwen3";
 import { readSmollm3 } from "./smollm3";
@@ -29,6 +31,7 @@ export const ARCHITECTURES: Readonly<Record<string, ReadArchitecture>> = {
   gpt_neo: readGptNeo,
   gpt_neox: readGptNeox,
   granite: readGranite,
+  lfm2: readLfm2,
   llama: readLlama,
   mistral: readMistral,
   olmo2: readOlmo2,
@@ -53,6 +56,8 @@ export interface ModelConfig {
   spec: DecoderSpec;
   /** Undefined where the files suggest none, or greedy decoding. */
   suggestedSampling: SuggestedSampling | undefined;
+  /** How the checkpoint's matrices are quantized; undefined where config.json says nothing of that. */
+  quantization: Quantization | undefined;
   /** From generation_config.json where it lists any (an empty list counts), else from config.json; may be empty. */
   endTokenIds: readonly number[];
 }
@@ -83,11 +88,15 @@ export function readModelConfig(
   }
   reader.only("is_encoder_decoder", false);
   const spec = readArchitecture(reader);
+  const quantization = readQuantization(reader);
   reader.finish();
-  if (generationConfig === undefined) return { spec, suggestedSampling: undefined, endTokenIds: spec.endTokenIds };
+  if (generationConfig === undefined) {
+    return { spec, quantization, suggestedSampling: undefined, endTokenIds: spec.endTokenIds };
+  }
   const generation = ConfigReader.from(generationConfig, file === "config.json" ? "generation_config.json" : file);
   return {
     spec,
+    quantization,
     suggestedSampling: readSuggestedSampling(generation),
     endTokenIds: generation.tokenIds("eos_token_id") ?? spec.endTokenIds,
   };

@@ -17,10 +17,13 @@ import { ByteReader } from "./byte-reader";
 import {
   planCheckpoint,
   type Checkpoint,
+  type PackedTensor,
+  type PlainTensor,
   type PlannedFile,
   type PlannedTensor,
   type TensorUse,
 } from "./checkpoint-plan";
+import { SideReader } from "./side-reader";
 
 /** Bytes handed over at a time, as f32 or as they are: one writeBuffer, measured fastest in Chrome. A longer row goes alone. */
 export const PIECE_BYTES = 4 * 1024 * 1024;
@@ -65,7 +68,7 @@ export async function loadWeights({
   signal?.throwIfAborted();
   const plan = await planCheckpoint(files, spec, signal, checkpoint);
   const totalBytes = plan.reduce((sum, { start, end }) => sum + end - start, 0);
-  const loader = new Loader(sink);
+  const loader = new Loader(sink, new SideReader(plan));
   let bytesBefore = 0;
   for (const planned of plan) {
     const { file, start, end } = planned;
@@ -96,18 +99,29 @@ class Loader {
   #undrained = 0;
   #draining: Promise<void> = Promise.resolve();
 
-  constructor(private readonly sink: WeightSink) {}
+  constructor(
+    private readonly sink: WeightSink,
+    private readonly sides: SideReader,
+  ) {}
 
   async loadFile(
     { file, tensors, start, end }: PlannedFile,
     onRead: (position: number) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    const [first] = tensors;
+    if (first === undefined) return onRead(end); // all that is needed of it lies beside matrices of other files
+    // The sides of quantized matrices may come from the file's end: before the stream is open, so that it need not wait.
+    if (first.packed !== undefined) await this.sides.fetch(first.packed, signal);
     const stream = await file.stream({ start, end, ...(signal === undefined ? {} : { signal }) });
     const reader = new ByteReader(stream, start, file.name, onRead);
     try {
       for (const tensor of tensors) {
         await reader.skipTo(tensor.source.start);
+        if (tensor.packed !== undefined) {
+          await this.#loadPacked(reader, tensor, signal);
+          continue;
+        }
         const isKept = (use: TensorUse) => this.#isKept(use, tensor);
         const [kept, others] = [tensor.uses.filter(isKept), tensor.uses.filter((use) => !isKept(use))];
         const whole = others.some(({ transpose }) => transpose);
@@ -130,13 +144,33 @@ class Loader {
           signal?.throwIfAborted();
         }
       }
+      if (reader.position < end) onRead(end); // what is needed after the last of them was read beside it
     } finally {
       await reader.close();
     }
   }
 
+  /** A quantized matrix: decoded in pieces of rows, from what is read of them, or from all of it held. */
+  async #loadPacked(reader: ByteReader, tensor: PackedTensor, signal: AbortSignal | undefined): Promise<void> {
+    const { matrix } = tensor.packed;
+    const { rowBytes } = matrix;
+    const decode = matrix.decoder(await this.sides.take(tensor.packed, signal));
+    const { start, end } = matrix.main;
+    const whole = rowBytes === undefined ? await this.#read(reader, end - start) : undefined;
+    const rowsAtOnce = rowsPerPiece(4 * tensor.columns);
+    for (let row = 0; row < tensor.rows; row += rowsAtOnce) {
+      const rows = Math.min(rowsAtOnce, tensor.rows - row);
+      const bytes = whole ?? (await this.#read(reader, rows * (rowBytes ?? 0)));
+      const values = this.#valuesOf(rows * tensor.columns);
+      decode(bytes, row, rows, values);
+      checkFinite(tensor, values, row);
+      for (const use of tensor.uses) await this.#hand(use, tensor, row, rows, values, signal);
+      signal?.throwIfAborted();
+    }
+  }
+
   /** Whether the sink holds this part of the tensor in the file's own format. */
-  #isKept(use: TensorUse, { dtype, source }: PlannedTensor): boolean {
+  #isKept(use: TensorUse, { dtype, source }: PlainTensor): boolean {
     const format = keptAs(dtype);
     const isMatrix = source.shape.length === 2 && !use.transpose;
     return isMatrix && format !== undefined && this.sink.kept?.formatOf(use.name) === format;
@@ -154,18 +188,18 @@ class Loader {
    * @returns f32; overwritten by the next call
    * @throws file-invalid for a weight that is not finite
    */
-  #decode(tensor: PlannedTensor, bytes: Uint8Array, row: number, rows: number): Float32Array {
+  #decode(tensor: PlainTensor, bytes: Uint8Array, row: number, rows: number): Float32Array {
     const count = rows * tensor.columns;
-    if (this.#values.length < count) this.#values = new Float32Array(count);
-    const values = this.#values.subarray(0, count);
+    const values = this.#valuesOf(count);
     decodeGgml(tensor.dtype, bytes, values, count);
-    const bad = firstNonFinite(values);
-    if (bad >= 0) {
-      const place = `[${row + Math.floor(bad / tensor.columns)}, ${bad % tensor.columns}]`;
-      const message = `${tensor.file}: ${tensor.source.name}${place} is ${values[bad]}; weights must be finite`;
-      throw new WordloomError("file-invalid", message);
-    }
+    checkFinite(tensor, values, row);
     return values;
+  }
+
+  /** Room for so many; that of the call before is the same. */
+  #valuesOf(count: number): Float32Array {
+    if (this.#values.length < count) this.#values = new Float32Array(count);
+    return this.#values.subarray(0, count);
   }
 
   /** Writes what rows `row` … `row + rows` of the checkpoint's tensor hold of a decoder tensor. */
@@ -260,8 +294,16 @@ function vectorOf({ runs, columns, offset }: TensorUse, values: Float32Array): F
   return offset === 0 ? own : own.map((value) => value + offset);
 }
 
+/** @param values rows `row` … of the tensor */
+function checkFinite({ source, file, columns }: PlannedTensor, values: Float32Array, row: number): void {
+  const bad = firstNonFinite(values);
+  if (bad < 0) return;
+  const place = `[${row + Math.floor(bad / columns)}, ${bad % columns}]`;
+  throw new WordloomError("file-invalid", `${file}: ${source.name}${place} is ${values[bad]}; weights must be finite`);
+}
+
 /** In the file. */
-function rowBytes({ dtype, columns }: PlannedTensor): number {
+function rowBytes({ dtype, columns }: PlainTensor): number {
   const { elements, bytes } = blockSize(dtype);
   return (columns / elements) * bytes; // rows are whole blocks
 }

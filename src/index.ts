@@ -10,6 +10,7 @@ export type { ModelPlan } from "./engine/plan-model";
 export type { LoadPhase, LoadProgress, ModelSource } from "./engine/load-model";
 export type { ModelInput } from "./api/model-input";
 export type { GenerateOptions } from "./api/generate-options";
+export type { LogitsContext, LogitsProcessor } from "./api/logits-processor";
 export type { FinishReason } from "./engine/stopping";
 export { WordloomError } from "./errors";
 export type { WordloomErrorCode } from "./errors";

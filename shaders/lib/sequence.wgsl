@@ -9,8 +9,8 @@ struct Sequence {
   done: u32,             // 1: every later step returns at once and changes nothing
   invalid: u32,          // 1: a logit was NaN, or none was finite
   logprob: f32,          // of `token`, by the model itself
-  reserved_0: u32,
-  reserved_1: u32,
+  rank: u32,             // of `token` among all by the model itself, from 1 (where statistics are wanted)
+  entropy: f32,          // of the distribution it was chosen from, in nats
   limit: u32,            // count that ends the run
   capacity: u32,         // positions of the KV cache
   seed_low: u32,
@@ -24,6 +24,12 @@ struct Sequence {
   presence: f32,
   top_count: u32,        // how many of the likeliest are reported
   end_count: u32,
-  reserved_2: array<u32, 11>,
+  typical_p: f32,        // 1: no cut-off
+  top_n_sigma: f32,      // 0: no cut-off
+  xtc_probability: f32,  // 0: never
+  xtc_threshold: f32,
+  minimum: u32,          // tokens before which end tokens are banned
+  forced_count: u32,     // tokens that stand in the history already
+  reserved: array<u32, 5>,
   ends: array<u32, 32>,  // ids that end the run
 }

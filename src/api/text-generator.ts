@@ -8,6 +8,7 @@ import { resolveGenerateOptions, type GenerateOptions } from "./generate-options
 import { GenerationRun } from "./generation-run";
 import { checkIds, tagInput, type ModelInput } from "./model-input";
 import { flag, given, invalid, refuseUnknown } from "./option-checks";
+import { checkedProcessor } from "./logits-processor";
 import { currentBaseUrl, resolveLoadOptions, resolvePlanOptions, type LoadOptions, type PlanOptions } from "./options";
 
 /**
@@ -72,8 +73,9 @@ export class TextGenerator {
       this.#assertAlive();
       const { vocabSize } = this.info;
       const settings = resolveGenerateOptions(options, vocabSize);
-      const request = { ...settings, input: tagInput(input, vocabSize) };
-      return { seed: settings.seed, end: this.#engine.generate(request, onChunk, signal) };
+      const request = { ...settings, input: tagInput(input, vocabSize, resolveChatOptions(options)) };
+      const process = given(options.logitsProcessor) ? checkedProcessor(options.logitsProcessor) : undefined;
+      return { seed: settings.seed, end: this.#engine.generate(request, onChunk, signal, process) };
     });
   }
 

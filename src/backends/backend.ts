@@ -52,27 +52,58 @@ export interface KeptSink {
 /** End tokens that one run can have, the caller's own included. */
 export const MAX_END_TOKENS = 32;
 
-/** How the next tokens are chosen; fixed from `begin` until the next `begin`. Order: api.md. */
+/**
+ * How the next tokens are chosen; fixed from `begin` until the next `begin`. What each means, and in which order, is said
+ * by `backends/reference/sampling.ts`.
+ */
 export interface SamplingSettings {
   /** 0 = greedy. */
   temperature: number;
   /** 0 = no cut-off. */
+  topNSigma: number;
+  /** 0 = no cut-off. */
   topK: number;
+  /** 1 = no cut-off. */
+  typicalP: number;
   /** 1 = no cut-off. */
   topP: number;
   /** 0 = no cut-off. */
   minP: number;
+  /** How often XTC acts; 0 = never. */
+  xtcProbability: number;
+  /** In (0, 0.5]. */
+  xtcThreshold: number;
   /** 1 = none; over prompt and answer. */
   repetitionPenalty: number;
   /** 0 = none; over the answer. */
   frequencyPenalty: number;
   presencePenalty: number;
+  /** The three penalties see so many of the last tokens; Infinity = all. */
+  penaltyLastN: number;
+  /** 0 = no DRY. */
+  dryMultiplier: number;
+  /** At least 1. */
+  dryBase: number;
+  /** Repeated tokens that cost nothing yet; at least 1. */
+  dryAllowedLength: number;
+  /** DRY sees so many of the last tokens; Infinity = all. */
+  dryPenaltyLastN: number;
+  /** Ids that no repetition reaches across. */
+  dryBreakers: ReadonlySet<number>;
+  /** 0 = none. */
+  noRepeatNgramSize: number;
+  /** End tokens are banned before so many tokens. */
+  minNewTokens: number;
+  /** Ids the answer begins with, whatever the rest says. */
+  forcedTokens: readonly number[];
   /** Added to the logits of these ids; -Infinity bans. */
   logitBias: ReadonlyMap<number, number>;
   /** Two 32-bit halves. The draw at a position depends on (seed, position) only. */
   seed: readonly [low: number, high: number];
   /** 0 to 20. */
   topLogprobs: number;
+  /** Whether a step reports rank and entropy. */
+  tokenStatistics: boolean;
 }
 
 export interface BeginOptions {
@@ -83,6 +114,11 @@ export interface BeginOptions {
   endTokenIds: readonly number[];
   /** The step that samples token number `maxNewTokens` sets `done`. */
   maxNewTokens: number;
+  /**
+   * The caller's own processor: from the model's logits [V] those that the settings then work on. Each step waits for it,
+   * so that with it no second one may be in flight.
+   */
+  processLogits?: ((logits: Float32Array) => Promise<Float32Array>) | undefined;
 }
 
 export interface StepResult {
@@ -93,10 +129,20 @@ export interface StepResult {
   logprob: number;
   /** The n most likely, likeliest first (equal ones: lower id first). */
   top: readonly { id: number; logprob: number }[];
+  /** With `tokenStatistics`. */
+  statistics: TokenStatistics | undefined;
   /** No step after this one does anything: end token, limit, or the KV cache is full. */
   done: boolean;
   /** A logit was NaN (or none was finite): the model is broken on this device. */
   invalid: boolean;
+}
+
+/** What the model itself says of a token's place (temperature 1, before any processor). */
+export interface TokenStatistics {
+  /** Of the token among all, likeliest first, equal ones by ascending id; from 1. */
+  rank: number;
+  /** Of the whole distribution that it was chosen from, in nats. */
+  entropy: number;
 }
 
 /**

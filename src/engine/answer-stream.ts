@@ -15,6 +15,12 @@ export interface AnswerToken {
   /** With `topLogprobs`: the likeliest tokens in its place, likeliest first. */
   top?: { id: number; text: string; logprob: number }[];
 }
+  /** With `tokenStatistics`: e^logprob. */
+  probability?: number;
+  /** With `tokenStatistics`: its place among all tokens by the model's own probability, from 1; of equals the lower id first. */
+  rank?: number;
+  /** With `tokenStatistics`: of the model's own distribution that it was chosen from, in nats. */
+  entropy?: number;
 
 /** What one or more tokens have set free; either part may be empty. */
 export interface Chunk {
@@ -39,11 +45,17 @@ export class AnswerStream {
   #releasedTokens = 0;
   #stopped = false;
 
-  /** @param options.continues the answer goes on with a prompt that has a text */
-  constructor(tokenizer: Tokenizer, options: { stop: readonly string[]; wantsTop: boolean; continues: boolean }) {
-    const { stop, wantsTop, continues } = options;
+  /**
+   * @param options.minTokens no stop string is looked for in so many of the first tokens
+   * @param options.continues the answer goes on with a prompt that has a text
+   */
+  constructor(
+    tokenizer: Tokenizer,
+    options: { stop: readonly string[]; minTokens: number; wantsTop: boolean; continues: boolean },
+  ) {
+    const { stop, minTokens, wantsTop, continues } = options;
     this.#tokenizer = tokenizer;
-    this.#text = new TextStream(tokenizer, stop, { continues });
+    this.#text = new TextStream(tokenizer, stop, { continues, stopsFrom: minTokens });
     this.#wantsTop = wantsTop;
   }
 
@@ -55,11 +67,13 @@ export class AnswerStream {
     const { text, token, stopped } = this.#text.push(result.id);
     const top = this.#wantsTop ? { top: result.top.map((one) => ({ ...one, text: this.#textOf(one.id) })) } : {};
     this.#textLength += token.text.length;
-    this.#held.push({ token: { ...token, logprob: result.logprob, ...top }, textEnd: this.#textLength });
+    this.#held.push({ token: { ...token, logprob, ...top, ...statistics }, textEnd: this.#textLength });
     this.#releasedLength += text.length;
     const count = stopped ? Math.max(0, stopped.keptTokens - this.#releasedTokens) : this.#releasable();
     const chunk = this.#chunk(text, count);
     this.#stopped = stopped !== undefined;
+    const { logprob } = result;
+    const statistics = result.statistics ? { probability: Math.exp(logprob), ...result.statistics } : {};
     return { chunk, keptTokens: stopped?.keptTokens };
   }
 

@@ -9,7 +9,8 @@ import { TextStream } from "../tokenizer/text-stream";
 import type { ChatMessage, Tokenizer } from "../tokenizer/tokenizer";
 import { AnswerStream, type Chunk } from "./answer-stream";
 import { Scheduler, type RunOutcome, type SchedulerOptions } from "./scheduler";
-import type { FinishReason } from "./stopping";
+import { SequenceBreakers } from "./sequence-breakers";
+import { endTokensOf, type FinishReason } from "./stopping";
 
 /** What to continue: text (as it is), ids (exactly these), messages (through the chat template). */
 export type TaggedInput =
@@ -26,9 +27,17 @@ export interface AnswerSettings {
   /** None of them empty. */
   stop: readonly string[];
   ignoreEos: boolean;
+  /** From its turn on; undefined: as long as it takes. */
+  maxTimeMs: number | undefined;
   reusePrefix: boolean;
 }
+  /** Beside the model's end tokens, or beside `endTokenIds`. */
+  stopTokenIds: readonly number[];
+  /** In place of the model's own. */
+  endTokenIds: readonly number[] | undefined;
 
+  /** Texts; the engine makes `sampling.dryBreakers` of them. */
+  drySequenceBreakers: readonly string[];
 export interface GenerateRequest extends AnswerSettings {
   input: TaggedInput;
 }
@@ -36,6 +45,14 @@ export interface GenerateRequest extends AnswerSettings {
 export interface GenerationEnd {
   finishReason: FinishReason;
   /** Of the draws; giving it again repeats the answer on the same device and kernels. */
+/**
+ * The caller's own processor of logits; each step waits for it. It gets copies, and what it gives is checked.
+ *
+ * @param logits [vocabSize] the model's own
+ * @param tokens prompt and answer so far
+ */
+export type ProcessLogits = (logits: Float32Array, tokens: Uint32Array, promptLength: number) => Promise<Float32Array>;
+
   seed: number;
   usage: {
     /** Special tokens included. */
@@ -102,10 +119,15 @@ export interface EngineInfo extends BackendFacts {
 export interface Engine<Info = EngineInfo, Piece = Chunk> {
   readonly info: Info;
   /**
-   * @throws WordloomError prompt-too-long, option-invalid (no tokens), template-*, kernel-failed, device-lost, disposed,
-   *   worker-failed
+   * @throws WordloomError prompt-too-long, option-invalid (no tokens, or an option that this model contradicts),
+   *   template-*, kernel-failed, device-lost, disposed, worker-failed
    */
-  generate(request: GenerateRequest, onChunk: (chunk: Piece) => void, signal: AbortSignal): Promise<GenerationEnd>;
+  generate(
+    request: GenerateRequest,
+    onChunk: (chunk: Piece) => void,
+    signal: AbortSignal,
+    processLogits?: ProcessLogits,
+  ): Promise<GenerationEnd>;
   score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined>;
   tokenize(text: string, options: { addSpecialTokens: boolean }): Promise<number[]>;
   detokenize(ids: Uint32Array): Promise<string>;
@@ -131,6 +153,8 @@ export class LocalEngine implements Engine {
   #intake: Promise<unknown> = Promise.resolve();
 
   constructor({ backend, tokenizer, endTokenIds, info, scheduler }: EngineParts) {
+  readonly #breakers: SequenceBreakers;
+  readonly #disposed = new AbortController();
     this.info = info;
     this.#tokenizer = tokenizer;
     this.#endTokenIds = endTokenIds;
@@ -138,6 +162,7 @@ export class LocalEngine implements Engine {
   }
 
   async generate(
+    this.#breakers = new SequenceBreakers(tokenizer);
     request: GenerateRequest,
     onChunk: (chunk: Chunk) => void,
     signal: AbortSignal,
@@ -145,23 +170,39 @@ export class LocalEngine implements Engine {
     const promptTokens = await this.#tokensOf(request.input);
     const answer = new AnswerStream(this.#tokenizer, {
       stop: request.stop,
+    processLogits?: ProcessLogits,
       wantsTop: request.sampling.topLogprobs > 0,
       // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's.
+    const parts = ChunkParts.for(request.input, promptTokens, this.#tokenizer);
+    const { maxNewTokens, maxTimeMs, reusePrefix } = request;
+    const endTokenIds = endTokensOf(request, this.#endTokenIds, this.info.vocabSize);
+    const answerTokens: number[] = [];
       continues: promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
     });
+      minTokens: request.sampling.minNewTokens,
     const outcome = await this.#scheduler.generate(
       {
         promptTokens,
-        sampling: request.sampling,
-        endTokenIds: request.ignoreEos ? [] : this.#endTokenIds,
-        maxNewTokens: request.maxNewTokens,
-        reusePrefix: request.reusePrefix,
+        sampling: this.#withBreakers(request),
+        endTokenIds,
+        maxNewTokens,
+        maxTimeMs,
+        reusePrefix,
+        processLogits:
+          processLogits &&
+          ((logits) =>
+            unlessStopped(
+              processLogits(logits, Uint32Array.from([...promptTokens, ...answerTokens]), promptTokens.length),
+              [signal, this.#disposed.signal],
+              logits,
+            )),
       },
       (result) => {
         const { chunk, keptTokens } = answer.push(result);
         if (chunk) onChunk(chunk);
         return keptTokens;
       },
+        answerTokens.push(result.id);
       signal,
     );
     if (outcome.finishReason !== "abort") {
@@ -204,10 +245,16 @@ export class LocalEngine implements Engine {
     const tokens = this.#intake.then(() => this.#encode(input));
     this.#intake = tokens.catch(() => undefined); // the one who asked hears of it
     return tokens;
+    this.#disposed.abort();
   }
 
   async #encode(input: TaggedInput): Promise<Uint32Array> {
     this.#assertAlive();
+  #withBreakers({ sampling, drySequenceBreakers }: GenerateRequest): SamplingSettings {
+    if (sampling.dryMultiplier === 0) return sampling;
+    return { ...sampling, dryBreakers: this.#breakers.idsOf(drySequenceBreakers) };
+  }
+
     const tokens =
       input.kind === "text"
         ? this.#tokenizer.encode(input.text, { addSpecialTokens: true })
@@ -252,6 +299,17 @@ export function generationEnd(outcome: RunOutcome, promptTokens: number, seed: n
     seed,
     usage: { promptTokens, cachedTokens, completionTokens },
     timings: {
+/** What was promised, or `otherwise` as soon as one of the signals aborts: who waits must not wait for ever. */
+function unlessStopped<T>(promised: Promise<T>, signals: readonly AbortSignal[], otherwise: T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    promised.then(resolve, reject);
+    for (const signal of signals) {
+      if (signal.aborted) resolve(otherwise);
+      else signal.addEventListener("abort", () => resolve(otherwise), { once: true });
+    }
+  });
+}
+
       prefillMs,
       firstTokenMs,
       decodeMs,

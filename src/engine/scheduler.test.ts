@@ -13,6 +13,7 @@ function request(changes: Partial<RunRequest> = {}): RunRequest {
     sampling: samplingSettings(),
     endTokenIds: [],
     maxNewTokens: 10,
+    maxTimeMs: undefined,
     reusePrefix: true,
     ...changes,
   };

@@ -4,18 +4,16 @@
  * Nothing is made per token here and nothing waits but for the oldest step; the token of a step feeds the next one
  * inside the backend. Text is unknown here: `accept` looks at each token and says when a stop string is complete.
  */
-import type { Backend, SamplingSettings, StepResult } from "../backends/backend";
+import type { Backend, BeginOptions, SamplingSettings, StepResult } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
 import { placeOf, type FinishReason } from "./stopping";
 import { TurnQueue } from "./turn-queue";
 
-export interface RunRequest {
-  /** At least one; no more than the context holds. */
-  promptTokens: Uint32Array;
-  sampling: SamplingSettings;
-  endTokenIds: readonly number[];
-  maxNewTokens: number;
+/** `promptTokens`: at least one; no more than the context holds. */
+export interface RunRequest extends BeginOptions {
+  /** From its turn on; undefined: as long as it takes. */
+  maxTimeMs: number | undefined;
   reusePrefix: boolean;
 }
 
@@ -115,8 +113,11 @@ export class Scheduler {
     askedMs: number,
   ): Promise<RunOutcome> {
     if (this.#failure) throw this.#failure; // it came between this run's turn and its start
-    const { promptTokens, endTokenIds } = request;
+    const { promptTokens, endTokenIds, processLogits } = request;
     const startMs = performance.now();
+    const deadlineMs = startMs + (request.maxTimeMs ?? Infinity);
+    // What the caller's processor gives for the next token depends on this one.
+    const runAhead = processLogits ? 0 : this.#runAhead;
     const reused = reusablePrefix(this.#cached, promptTokens, request.reusePrefix);
     // From here on the rest of the cache is written over, so it counts as gone until the run has ended well.
     this.#cached = new Uint32Array(0);
@@ -125,6 +126,7 @@ export class Scheduler {
       promptTokens,
       endTokenIds,
       maxNewTokens: request.maxNewTokens,
+      processLogits,
     });
 
     const submissions = this.#submissions(request, reused);
@@ -138,7 +140,7 @@ export class Scheduler {
     let lastTokenMs: number | undefined;
     try {
       for (;;) {
-        while (!finishReason && !signal.aborted && flight.length <= this.#runAhead) {
+        while (!finishReason && !signal.aborted && flight.length <= runAhead) {
           const submitted = submissions.next();
           if (submitted.done) break;
           flight.push(submitted.value);
@@ -168,6 +170,7 @@ export class Scheduler {
             }
           }
         }
+        if (!signal.aborted && performance.now() >= deadlineMs) finishReason ??= "time";
         await this.#pause();
       }
     } catch (error) {
@@ -273,15 +276,29 @@ const NOTHING_RUN: RunOutcome = {
 
 const GREEDY: SamplingSettings = {
   temperature: 0,
+  topNSigma: 0,
   topK: 0,
+  typicalP: 1,
   topP: 1,
   minP: 0,
+  xtcProbability: 0,
+  xtcThreshold: 0.1,
   repetitionPenalty: 1,
   frequencyPenalty: 0,
   presencePenalty: 0,
+  penaltyLastN: Infinity,
+  dryMultiplier: 0,
+  dryBase: 1.75,
+  dryAllowedLength: 2,
+  dryPenaltyLastN: Infinity,
+  dryBreakers: new Set(),
+  noRepeatNgramSize: 0,
+  minNewTokens: 0,
+  forcedTokens: [],
   logitBias: new Map(),
   seed: [0, 0],
   topLogprobs: 0,
+  tokenStatistics: false,
 };
 
 /** A task of its own, so that messages and timers come in between; setTimeout alone would wait 4 ms in a page. */

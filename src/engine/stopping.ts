@@ -1,7 +1,41 @@
 /** When an answer is over, and why: one decision for each sampled token. */
+import { MAX_END_TOKENS } from "../backends/backend";
+import { WordloomError } from "../errors";
+import type { AnswerSettings } from "./engine";
 
-/** stop: an end token or a stop string; length: maxNewTokens, or the context is full; abort: the caller. */
-export type FinishReason = "stop" | "length" | "abort";
+/**
+ * stop: an end token or a stop string; length: maxNewTokens, or the context is full; time: maxTimeMs; abort: the caller.
+ */
+export type FinishReason = "stop" | "length" | "time" | "abort";
+
+/**
+ * The ids that end this answer.
+ *
+ * @param own the model's
+ * @throws WordloomError option-invalid: too many of them, or they contradict forced tokens and bans
+ */
+export function endTokensOf(
+  { sampling, endTokenIds, stopTokenIds, ignoreEos }: AnswerSettings,
+  own: readonly number[],
+  vocabSize: number,
+): readonly number[] {
+  const { forcedTokens, minNewTokens, logitBias } = sampling;
+  const ids = [...new Set([...(endTokenIds ?? (ignoreEos ? [] : own)), ...stopTokenIds])];
+  const refuse = (message: string) => new WordloomError("option-invalid", message);
+  if (ids.length > MAX_END_TOKENS) {
+    throw refuse(`endTokenIds and stopTokenIds make ${ids.length} end tokens; ${MAX_END_TOKENS} are possible`);
+  }
+  const early = forcedTokens.findIndex((id, at) => ids.includes(id) && at < minNewTokens);
+  if (early !== -1) {
+    throw refuse(`forcedTokens[${early}] ends the answer, and minNewTokens wants ${minNewTokens} tokens before`);
+  }
+  if (minNewTokens > 0) {
+    const banned = new Set(ids);
+    for (const [id, bias] of logitBias) if (bias === -Infinity) banned.add(id);
+    if (banned.size >= vocabSize) throw refuse(`minNewTokens is ${minNewTokens}, and only end tokens are not banned`);
+  }
+  return ids;
+}
 
 export interface SampledToken {
   id: number;

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { BeginOptions, SamplingSettings, StepResult } from "../backends/backend";
 import { decodeReport, encodeRecord, REPORT_BYTES, TOP_BYTES } from "../backends/gpu/sequence-record";
-import { chooseToken, keptSet, logSoftmaxAt, processLogits, uniform } from "../backends/reference/sampling";
+import { processLogits } from "../backends/reference/processors";
+import { chooseToken, keptSet, logSoftmaxAt, uniform } from "../backends/reference/sampling";
 import type { Reduction } from "../gpu/tier";
 import type { Dispatch } from "../gpu/pipelines";
 import { at } from "../testing/at";

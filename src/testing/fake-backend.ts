@@ -138,6 +138,7 @@ export class FakeBackend implements Backend {
       id,
       logprob: -0.5,
       top: [],
+      statistics: undefined,
       done:
         begin.endTokenIds.includes(id) ||
         count >= begin.maxNewTokens ||

@@ -22,6 +22,8 @@ export class TextStream {
   private readonly characters = new Utf8Stream();
   private readonly stops: StopStrings;
   private isFirst: boolean;
+  /** Tokens whose text may still not be part of a stop string. */
+  private freeTokens: number;
   private heldText = "";
   /** Lengths of the text released, and of all text. */
   private released = 0;
@@ -35,14 +37,16 @@ export class TextStream {
   /**
    * @param stopStrings none may be empty (`option-invalid`)
    * @param options.continues the stream goes on with a text whose earlier ids are not pushed, so a first blank counts
+   * @param options.stopsFrom stop strings are not looked for in the text of so many of the first ids
    */
   constructor(
     private readonly tokenizer: Pick<Tokenizer, "bytesOf">,
     stopStrings: readonly string[],
-    options: { continues?: boolean } = {},
+    options: { continues?: boolean; stopsFrom?: number } = {},
   ) {
     this.stops = new StopStrings(stopStrings);
     this.isFirst = options.continues !== true;
+    this.freeTokens = options.stopsFrom ?? 0;
   }
 
   /** The next id. After `stopped` nothing more may be pushed. */
@@ -53,7 +57,8 @@ export class TextStream {
     if (this.isFirst && this.tokenizer.bytesOf(id, false).length > 0) this.isFirst = false;
     const text = this.characters.push(bytes);
     this.held.push({ end: this.length + text.length, isInsideCharacter: this.characters.isInsideCharacter });
-    const { released, stopStart } = this.accept(text);
+    const { released, stopStart } = this.accept(text, this.freeTokens > 0);
+    if (this.freeTokens > 0) this.freeTokens--;
     const stopped = stopStart === undefined ? undefined : { keptTokens: this.tokensBefore(stopStart) };
     return { text: released, token: { id, text, bytes }, stopped };
   }
@@ -61,7 +66,7 @@ export class TextStream {
   /** The rest, when no further id comes: what was held, and U+FFFD for a character that never became whole. */
   flush(): string {
     if (this.hasStopped) return "";
-    const { released, stopStart } = this.accept(this.characters.flush());
+    const { released, stopStart } = this.accept(this.characters.flush(), this.freeTokens > 0);
     const rest = stopStart === undefined ? this.heldText : "";
     this.released += rest.length;
     this.heldText = "";
@@ -69,8 +74,8 @@ export class TextStream {
   }
 
   /** Takes new text in; releases what no stop string can take back. */
-  private accept(text: string): { released: string; stopStart: number | undefined } {
-    const stop = this.stops.push(text);
+  private accept(text: string, isFree: boolean): { released: string; stopStart: number | undefined } {
+    const stop = isFree ? undefined : this.stops.push(text);
     const known = this.heldText + text;
     const stopStart = stop === undefined ? undefined : this.length + stop.end - stop.length;
     this.length += text.length;

@@ -35,7 +35,11 @@ const GENERATE: GenerateRequest = {
   sampling: samplingSettings(),
   seed: 1,
   maxNewTokens: 8,
+  maxTimeMs: undefined,
   stop: [],
+  stopTokenIds: [],
+  endTokenIds: undefined,
+  drySequenceBreakers: [],
   ignoreEos: false,
   reusePrefix: true,
 };

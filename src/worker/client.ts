@@ -1,6 +1,15 @@
 /** The caller's side: an engine in a dedicated worker, or, where none can be had, on this thread. */
 import type { Chunk } from "../engine/answer-stream";
-import type { Engine, EngineInfo, GenerateRequest, GenerationEnd, Score, TaggedInput } from "../engine/engine";
+import type {
+  ChatInput,
+  Engine,
+  EngineInfo,
+  GenerateRequest,
+  GenerationEnd,
+  ProcessLogits,
+  Score,
+  TaggedInput,
+} from "../engine/engine";
 import type { LoadContext, LoadProgress, LoadRequest } from "../engine/load-model";
 import type { ModelPlan, ModelPlanContext, ModelPlanRequest } from "../engine/plan-model";
 import { WordloomError } from "../errors";
@@ -101,6 +110,7 @@ interface Pending {
   reject: (error: unknown) => void;
   onProgress?: (progress: LoadProgress) => void;
   onChunk?: (chunk: Chunk) => void;
+  processLogits?: ProcessLogits;
 }
 
 /** An engine at the other end of a worker's port. */
@@ -141,8 +151,14 @@ class WorkerEngine implements Engine {
     });
   }
 
-  generate(request: GenerateRequest, onChunk: (chunk: Chunk) => void, signal: AbortSignal): Promise<GenerationEnd> {
-    return this.#ask({ type: "generate", request }, signal, { onChunk });
+  generate(
+    request: GenerateRequest,
+    onChunk: (chunk: Chunk) => void,
+    signal: AbortSignal,
+    processLogits?: ProcessLogits,
+  ): Promise<GenerationEnd> {
+    const ask = { type: "generate", request, processesLogits: processLogits !== undefined } as const;
+    return this.#ask(ask, signal, processLogits ? { onChunk, processLogits } : { onChunk });
   }
 
   score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined> {
@@ -174,7 +190,7 @@ class WorkerEngine implements Engine {
   #ask<T extends Ask>(
     ask: T,
     signal?: AbortSignal,
-    listeners: Pick<Pending, "onProgress" | "onChunk"> = {},
+    listeners: Pick<Pending, "onProgress" | "onChunk" | "processLogits"> = {},
   ): Promise<Answers[T["type"]]> {
     if (this.#failure) return Promise.reject(this.#failure);
     const id = this.#nextId++;
@@ -207,6 +223,9 @@ class WorkerEngine implements Engine {
       case "chunks":
         for (const chunk of message.chunks) pending.onChunk?.(chunk);
         return;
+      case "logits":
+        void this.#process(message, pending);
+        return;
       case "done":
         this.#pending.delete(message.id);
         pending.resolve(message.value);
@@ -215,6 +234,18 @@ class WorkerEngine implements Engine {
         this.#pending.delete(message.id);
         pending.reject(WordloomError.fromPlain(message.error));
         return;
+    }
+  }
+
+  /** The caller's processor runs here, where it was written; its failure is the answer's. */
+  async #process(message: Extract<HostMessage, { kind: "logits" }>, pending: Pending): Promise<void> {
+    const { id, logits, tokens, promptLength } = message;
+    try {
+      this.#post({ kind: "processed", id, logits: await pending.processLogits?.(logits, tokens, promptLength) });
+    } catch (error) {
+      this.#pending.delete(id); // what the worker says of it would have lost the cause
+      pending.reject(error);
+      this.#post({ kind: "processed", id, logits: undefined });
     }
   }
 

@@ -3,7 +3,7 @@
  * ending it ends all of them.
  */
 import type { Chunk } from "../engine/answer-stream";
-import type { Engine } from "../engine/engine";
+import type { Engine, ProcessLogits } from "../engine/engine";
 import type { LoadProgress, LoadRequest } from "../engine/load-model";
 import { WordloomError } from "../errors";
 import type { Answers, Ask, AskType, ClientMessage, HostMessage, Port } from "./messages";
@@ -17,6 +17,8 @@ export class Host {
   readonly #port: Port;
   readonly #load: LoadEngine;
   readonly #running = new Map<number, AbortController>();
+  /** Who waits for processed logits, by request. */
+  readonly #awaited = new Map<number, (logits: Float32Array | undefined) => void>();
   #engine: Engine | undefined;
 
   /** Greets at once; from then on answers each request. */
@@ -26,6 +28,7 @@ export class Host {
     port.addEventListener("message", ({ data }) => {
       const message = data as ClientMessage; // only the client posts to this port
       if (message.kind === "abort") this.#running.get(message.id)?.abort();
+      else if (message.kind === "processed") this.#awaited.get(message.id)?.(message.logits);
       else void this.#serve(message.id, message.ask);
     });
     this.#post({ kind: "hello", webgpu: typeof navigator !== "undefined" && "gpu" in navigator });
@@ -56,8 +59,10 @@ export class Host {
       case "generate": {
         const batch = new ChunkBatch((chunks) => this.#post({ kind: "chunks", id, chunks }));
         try {
-          return await engine.generate(ask.request, (chunk) => batch.add(chunk), signal);
+          const process = ask.processesLogits ? this.#askClient(id) : undefined;
+          return await engine.generate(ask.request, (chunk) => batch.add(chunk), signal, process);
         } finally {
+          this.#awaited.delete(id);
           batch.flush(); // the end, or what failed, comes after all text
         }
       }
@@ -71,6 +76,17 @@ export class Host {
         await engine.dispose();
         return undefined;
     }
+  }
+
+  #askClient(id: number): ProcessLogits {
+    return (logits, tokens, promptLength) =>
+      new Promise((resolve, reject) => {
+        this.#awaited.set(id, (processed) => {
+          if (processed) resolve(processed);
+          else reject(new WordloomError("option-invalid", "logitsProcessor failed"));
+        });
+        this.#post({ kind: "logits", id, logits, tokens, promptLength });
+      });
   }
 
   #post(message: HostMessage): void {

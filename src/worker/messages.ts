@@ -7,7 +7,8 @@ import type { PlainWordloomError } from "../errors";
 /** What a request asks; each is answered by exactly one `done` or `failed` of the same id. */
 export type Ask =
   | { type: "load"; request: LoadRequest }
-  | { type: "generate"; request: GenerateRequest }
+  /** With `processesLogits` each token's logits are sent to the client, and the worker waits for what comes back. */
+  | { type: "generate"; request: GenerateRequest; processesLogits: boolean }
   | { type: "score"; input: TaggedInput }
   | { type: "tokenize"; text: string; addSpecialTokens: boolean }
   | { type: "detokenize"; ids: Uint32Array }
@@ -28,7 +29,9 @@ export type AskType = Ask["type"];
 export type ClientMessage =
   | { kind: "ask"; id: number; ask: Ask }
   /** Stops request `id`; it is still answered. The reason stays with the caller. */
-  | { kind: "abort"; id: number };
+  | { kind: "abort"; id: number }
+  /** What the caller's processor made of the logits of request `id`; undefined if it failed, which the client tells. */
+  | { kind: "processed"; id: number; logits: Float32Array | undefined };
 
 export type HostMessage =
   /** The first message: the worker runs. */
@@ -36,6 +39,8 @@ export type HostMessage =
   | { kind: "progress"; id: number; progress: LoadProgress }
   /** All chunks of a tick, or of a frame's time, together. */
   | { kind: "chunks"; id: number; chunks: Chunk[] }
+  /** Asks for one `processed`; there is never more than one asked for in a request. */
+  | { kind: "logits"; id: number; logits: Float32Array; tokens: Uint32Array; promptLength: number }
   | { kind: "done"; id: number; value: Answers[AskType] }
   | { kind: "failed"; id: number; error: PlainWordloomError };
 

@@ -16,7 +16,14 @@ import { paddedWidth, RECORD_BYTES, type KernelContext } from "../../kernels/ker
 import { sampleDispatches, SUMMARY_BYTES } from "../../kernels/sampling";
 import type { DecoderSpec } from "../../models/decoder-spec";
 import type { DecoderProgram } from "../../models/operations";
-import type { Backend, BackendFacts, BeginOptions, SamplingSettings, StepResult } from "../backend";
+import {
+  MAX_END_TOKENS,
+  type Backend,
+  type BackendFacts,
+  type BeginOptions,
+  type SamplingSettings,
+  type StepResult,
+} from "../backend";
 import { fuse } from "./fuse";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
@@ -24,7 +31,6 @@ import { Scorer } from "./scorer";
 import {
   decodeReport,
   encodeRecord,
-  MAX_END_TOKENS,
   POSITION_OFFSET,
   REPORT_BYTES,
   TOP_BYTES,

@@ -4,7 +4,6 @@ import type { BeginOptions, StepResult } from "../backend";
 
 /** The first words are what a step reports. */
 export const REPORT_BYTES = 32;
-export const MAX_END_TOKENS = 32;
 export const MAX_TOP_LOGPROBS = 20;
 export const TOP_BYTES = MAX_TOP_LOGPROBS * 8;
 
@@ -15,6 +14,8 @@ const WORD = {
   done: 3,
   invalid: 4,
   logprob: 5,
+  rank: 6,
+  entropy: 7,
   limit: 8,
   capacity: 9,
   seedLow: 10,
@@ -28,6 +29,12 @@ const WORD = {
   presence: 18,
   topCount: 19,
   endCount: 20,
+  typicalP: 21,
+  topNSigma: 22,
+  xtcProbability: 23,
+  xtcThreshold: 24,
+  minimum: 25,
+  forcedCount: 26,
   ends: 32,
 } as const;
 
@@ -58,12 +65,21 @@ export function encodeRecord({ sampling, endTokenIds, maxNewTokens }: BeginOptio
   floats[WORD.presence] = sampling.presencePenalty;
   words[WORD.topCount] = sampling.topLogprobs;
   words[WORD.endCount] = endTokenIds.length;
+  floats[WORD.typicalP] = sampling.typicalP;
+  floats[WORD.topNSigma] = sampling.topNSigma;
+  floats[WORD.xtcProbability] = sampling.xtcProbability;
+  floats[WORD.xtcThreshold] = sampling.xtcThreshold;
+  words[WORD.minimum] = Math.min(sampling.minNewTokens, MAX_U32);
+  words[WORD.forcedCount] = sampling.forcedTokens.length;
   words.set(endTokenIds, WORD.ends);
   return bytes;
 }
 
-/** @param report REPORT_BYTES, followed by TOP_BYTES if `topCount` > 0 */
-export function decodeReport(report: ArrayBuffer, topCount: number): StepResult {
+/**
+ * @param report REPORT_BYTES, followed by TOP_BYTES if `topCount` > 0
+ * @param wantsStatistics whether the step wrote them
+ */
+export function decodeReport(report: ArrayBuffer, topCount: number, wantsStatistics = false): StepResult {
   const words = new Uint32Array(report);
   const floats = new Float32Array(report);
   const top = Array.from({ length: topCount }, (_, index) => {
@@ -77,5 +93,6 @@ export function decodeReport(report: ArrayBuffer, topCount: number): StepResult 
     done: words[WORD.done] === 1,
     invalid: words[WORD.invalid] === 1,
     top,
+    statistics: wantsStatistics ? { rank: words[WORD.rank] ?? 0, entropy: floats[WORD.entropy] ?? 0 } : undefined,
   };
 }

@@ -171,20 +171,17 @@ class ReferenceBackend implements Backend {
   }
 
   /** Chooses the token for the first position that is not filled. */
-  private sample(): StepResult {
+  private async sample(): Promise<StepResult> {
     const run = this.currentRun();
-    const { id, logprob, top, invalid } = chooseToken(
-      this.lastLogits(),
-      run.sampling,
-      run.promptTokens,
-      run.answerTokens,
-      this.filled,
-    );
+    const { promptTokens, answerTokens, endTokenIds } = run;
+    const logits = this.lastLogits();
+    const changed = (await run.processLogits?.(logits.slice())) ?? logits;
+    const choice = chooseToken(logits, run.sampling, promptTokens, answerTokens, this.filled, { endTokenIds, changed });
+    const { id } = choice;
     run.answerTokens.push(id);
     const count = run.answerTokens.length;
     const done = run.endTokenIds.includes(id) || count >= run.maxNewTokens || this.filled >= this.contextLength;
-    run.last = { count, id, logprob, top, done, invalid };
-    return run.last;
+    return (run.last = { ...choice, count, done });
   }
 
   private lastLogits(): Float32Array {
@@ -209,14 +206,14 @@ class ReferenceBackend implements Backend {
   }
 
   /** Calls act one after the other, in call order; one that fails does not fail the next. */
-  private enqueue<T>(work: () => T): Promise<T> {
+  private enqueue<T>(work: () => T | Promise<T>): Promise<T> {
     this.pendingCalls++;
     const result = this.queue.then(async () => {
       try {
         await this.giveWay();
         this.assertNotDisposed();
         if (this.state === "loading") throw new WordloomError("internal", "a call before ready()");
-        return work();
+        return await work();
       } finally {
         this.pendingCalls--;
       }

@@ -3,18 +3,8 @@ import { at } from "../../testing/at";
 import { expectClose } from "../../testing/compare";
 import { normalValues, seededRandom } from "../../testing/random";
 import { samplingSettings } from "../../testing/sampling-settings";
-import {
-  argMax,
-  chooseToken,
-  draw,
-  keptSet,
-  logSoftmaxAt,
-  MAX_SCORE,
-  pcg3d,
-  processLogits,
-  topLogprobs,
-  uniform,
-} from "./sampling";
+import { MAX_SCORE, processLogits } from "./processors";
+import { argMax, chooseToken, draw, keptSet, logSoftmaxAt, pcg3d, topLogprobs, uniform } from "./sampling";
 
 const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
 

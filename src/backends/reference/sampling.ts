@@ -1,76 +1,14 @@
 /**
  * How a token is chosen from logits: the specification of the GPU sampler.
  *
- * Order: bias and bans, penalties, temperature, top-k, top-p, min-p (each renormalizing), one draw. Scores are rounded
- * to float32 after each step, as on the GPU, so that equal scores are equal in both.
+ * Order: bias and bans, penalties (processors.ts); temperature; top-n-sigma, top-k, typical-p, top-p, min-p, XTC (each
+ * renormalizing); one draw.
  */
-import type { SamplingSettings } from "../backend";
+import type { SamplingSettings, TokenStatistics } from "../backend";
+import { cleanLogit, MAX_SCORE, processLogits, scoreOf, type ProcessingContext } from "./processors";
 
-/** Stands for +inf, and bounds finite scores, so that no difference of two is NaN; WGSL has no infinity to write. */
-export const MAX_SCORE = Math.fround(3.0e38);
 /** Bounds 1 / temperature: temperatures below 1e-30 act as 1e-30, and no product is inf · 0. */
 export const MAX_INVERSE_TEMPERATURE = 1e30;
-
-/** A logit as it counts: NaN is the lowest (−inf), +inf is MAX_SCORE, finite ones lie within ±MAX_SCORE. */
-export function cleanLogit(logit: number): number {
-  return Number.isNaN(logit) || logit === -Infinity ? -Infinity : clamp(logit);
-}
-
-export interface ProcessedLogits {
-  /** [V] f32; −inf for tokens that must not be chosen, else within ±MAX_SCORE. */
-  scores: Float32Array;
-  /** A logit was NaN, or none was finite. */
-  invalid: boolean;
-}
-
-/**
- * Bias and bans, then penalties:
- * - s += bias of the token; a bias of −inf bans it
- * - once for each distinct token of prompt and answer: s / repetitionPenalty if s > 0, else s · repetitionPenalty
- *   (Keskar et al. 2019, "CTRL", as corrected in transformers' RepetitionPenaltyLogitsProcessor)
- * - for each token of the answer: s −= frequencyPenalty · (times it occurs) + presencePenalty (OpenAI API reference)
- *
- * @param logits [V], the model's own
- */
-export function processLogits(
-  logits: Float32Array,
-  settings: SamplingSettings,
-  promptTokens: Iterable<number>,
-  answerTokens: Iterable<number>,
-): ProcessedLogits {
-  const scores = logits.map(cleanLogit);
-  const change = (id: number, score: number): void => {
-    // A finite score that leaves the range is kept apart from a ban.
-    if (id < scores.length && scores[id] !== -Infinity) {
-      scores[id] = score === -Infinity ? -Infinity : clamp(Math.fround(score));
-    }
-  };
-  for (const [id, bias] of settings.logitBias) change(id, scoreOf(scores, id) + Math.fround(bias));
-
-  const penalty = Math.fround(settings.repetitionPenalty);
-  if (penalty !== 1) {
-    for (const id of new Set([...promptTokens, ...answerTokens])) {
-      const score = scoreOf(scores, id);
-      change(id, clamp(score > 0 ? score / penalty : score * penalty));
-    }
-  }
-  const counts = new Map<number, number>();
-  for (const id of answerTokens) counts.set(id, (counts.get(id) ?? 0) + 1);
-  for (const [id, count] of counts) {
-    const taken = Math.fround(Math.fround(settings.frequencyPenalty) * count) + Math.fround(settings.presencePenalty);
-    change(id, clamp(scoreOf(scores, id) - Math.fround(taken)));
-  }
-  return { scores, invalid: logits.some(Number.isNaN) || !logits.some(Number.isFinite) };
-}
-
-function clamp(score: number): number {
-  return Math.max(-MAX_SCORE, Math.min(MAX_SCORE, score));
-}
-
-/** The score of an id; ids beyond the vocabulary have none, and `change` drops them. */
-function scoreOf(scores: Float32Array, id: number): number {
-  return scores[id] ?? -Infinity;
-}
 
 export interface KeptSet {
   /** Ascending. Never empty. */
@@ -79,31 +17,64 @@ export interface KeptSet {
   weights: Float64Array;
 }
 
+/** Differences to the highest score beyond this count as this much for top-n-sigma: their squares fit float32. */
+const LARGEST_GAP = 1e15;
+
 /**
- * The tokens that may be drawn, with weights w = e^((s − max s) / temperature), for temperature > 0. Each cut works on
- * what the one before left; "in order" is by descending score, equal scores by ascending id:
+ * The tokens that may be drawn, with weights w = e^x, x = (s − max s) / temperature, for temperature > 0. Each cut works
+ * on what the one before left; "in order" is by descending score, equal scores by ascending id:
+ * - top-n-sigma: scores of at least max s − n · σ, σ the standard deviation of all scores (0: no cut)
  * - top-k: the first k in order (0, or k ≥ V: no cut)
+ * - typical-p: by ascending |x − Σ p·x|, which is |−ln p − entropy|, the fewest whose weights sum to at least
+ *   p · (sum of all), and those as near as the last of them (1: no cut)
  * - top-p: the shortest beginning in order whose weights sum to at least p · (sum of all) (1: no cut; never none)
- * - min-p: weights of at least minP · (the largest weight) (0: no cut)
+ * - min-p: weights of at least minP · (the largest of all weights) (0: no cut)
+ * - XTC, for a part xtcProbability of all choices: of those with weights of at least xtcThreshold · (sum of all) only the
+ *   last in order stays
  * Tokens with score −inf are out; if that is all of them, the lowest id stays, alone.
  *
- * Sources: Fan et al. 2018 (top-k); Holtzman et al. 2019 (top-p); Nguyen et al. 2024 (min-p).
+ * Sources: Tang et al. 2024, "Top-nσ"; Fan et al. 2018 (top-k); Meister et al. 2022, "Locally Typical Sampling";
+ * Holtzman et al. 2019 (top-p); Nguyen et al. 2024 (min-p); p-e-w 2024 (XTC; text-generation-webui, pull request 6335).
  *
  * @param scores [V], see `processLogits`
+ * @param chance in [0, 1): XTC acts where it is below xtcProbability
  */
-export function keptSet(scores: Float32Array, settings: SamplingSettings): KeptSet {
+export function keptSet(scores: Float32Array, settings: SamplingSettings, chance = 0): KeptSet {
   let order = Uint32Array.from(scores.keys()).filter((id) => scoreOf(scores, id) !== -Infinity);
   if (order.length === 0) return { ids: Uint32Array.of(0), weights: Float64Array.of(1) };
   order.sort((a, b) => scoreOf(scores, b) - scoreOf(scores, a) || a - b);
 
   const inverseTemperature = Math.min(1 / settings.temperature, MAX_INVERSE_TEMPERATURE);
   const highest = scoreOf(scores, order[0] as number); // not empty
-  const weightOf = (id: number): number => Math.exp((scoreOf(scores, id) - highest) * inverseTemperature);
+  const exponentOf = (id: number): number => (scoreOf(scores, id) - highest) * inverseTemperature;
+  const weightOf = (id: number): number => Math.exp(exponentOf(id));
+  const weightsOf = (ids: Uint32Array): Float64Array => Float64Array.from(ids, weightOf);
 
+  if (settings.topNSigma > 0) {
+    const gaps = Float64Array.from(order, (id) => Math.min(highest - scoreOf(scores, id), LARGEST_GAP));
+    const most = settings.topNSigma * deviationOf(gaps.filter((_, i) => scoreOf(scores, order[i] ?? -1) > -MAX_SCORE));
+    order = order.filter((_, i) => (gaps[i] ?? 0) <= most);
+  }
   if (settings.topK > 0) order = order.subarray(0, settings.topK);
-  if (settings.topP < 1)
-    order = order.subarray(0, countForProbability(Float64Array.from(order, weightOf), settings.topP));
-  if (settings.minP > 0) order = order.filter((id) => weightOf(id) >= settings.minP); // the largest weight is 1
+  if (settings.typicalP < 1) {
+    const weights = weightsOf(order);
+    const total = sumOf(weights);
+    const mean = order.reduce((sum, id, i) => sum + ((weights[i] ?? 0) / total) * Math.max(exponentOf(id), -1e5), 0);
+    const distanceOf = (id: number): number => Math.abs(Math.max(exponentOf(id), -1e5) - mean);
+    const nearest = order.toSorted((a, b) => distanceOf(a) - distanceOf(b) || a - b);
+    const last = nearest[countForProbability(weightsOf(nearest), settings.typicalP) - 1] as number; // at least one
+    order = order.filter((id) => distanceOf(id) <= distanceOf(last));
+  }
+  if (settings.topP < 1) order = order.subarray(0, countForProbability(weightsOf(order), settings.topP));
+  if (settings.minP > 0) {
+    const least = settings.minP * weightOf(order[0] as number); // of a set that is never empty
+    order = order.filter((id) => weightOf(id) >= least);
+  }
+  if (chance < settings.xtcProbability) {
+    const least = settings.xtcThreshold * sumOf(weightsOf(order));
+    const likely = order.filter((id) => weightOf(id) >= least).length;
+    order = order.subarray(Math.max(0, likely - 1));
+  }
 
   const ids = order.toSorted();
   return { ids, weights: Float64Array.from(ids, weightOf) };
@@ -119,6 +90,13 @@ function countForProbability(weights: Float64Array, probability: number): number
 
 function sumOf(weights: Float64Array): number {
   return weights.reduce((sum, weight) => sum + weight, 0);
+}
+
+/** Of all of them, not of a sample; 0 of none. */
+function deviationOf(values: Float64Array): number {
+  const count = Math.max(1, values.length);
+  const mean = sumOf(values) / count;
+  return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / count);
 }
 
 /**
@@ -142,6 +120,11 @@ export function draw({ ids, weights }: KeptSet, u: number): number {
  */
 export function uniform(seedLow: number, seedHigh: number, position: number): number {
   return (pcg3d(seedLow, seedHigh, position)[0] >>> 8) * 2 ** -24;
+}
+
+/** As `uniform`, and independent of it: whether XTC acts. */
+export function secondUniform(seedLow: number, seedHigh: number, position: number): number {
+  return (pcg3d(seedLow, seedHigh, position)[1] >>> 8) * 2 ** -24;
 }
 
 /**
@@ -205,17 +188,37 @@ export function topLogprobs(logits: Float32Array, count: number): { id: number; 
   return best.map(({ id, logit }) => ({ id, logprob: logit - sum }));
 }
 
+/**
+ * Of a token in the model's own distribution: its place among all, from 1, and the distribution's entropy in nats.
+ *
+ * @param logits [V], the model's own; NaN counts as −inf
+ */
+export function tokenStatistics(logits: Float32Array, id: number): TokenStatistics {
+  const own = cleanLogit(logits[id] as number); // ids are below V
+  const normalizer = logSumExp(logits);
+  let rank = 1;
+  let entropy = 0;
+  logits.forEach((raw, other) => {
+    const logit = cleanLogit(raw);
+    if (logit > own || (logit === own && other < id)) rank++;
+    const logprob = logit - normalizer;
+    if (logit !== -Infinity) entropy -= Math.exp(logprob) * logprob;
+  });
+  return { rank, entropy };
+}
+
 export interface Choice {
   id: number;
   /** Natural log of the model's own probability of `id`. */
   logprob: number;
   top: { id: number; logprob: number }[];
+  statistics: TokenStatistics | undefined;
   invalid: boolean;
 }
 
 /**
- * The next token: greedy (the highest score after bias and penalties, the lowest id of equals) at temperature 0, else
- * one draw from the kept set.
+ * The next token: a forced one where there is one left; else greedy (the highest score after bias and penalties, the
+ * lowest id of equals) at temperature 0; else one draw from the kept set.
  *
  * @param logits [V], the model's own
  * @param position of the token that is being chosen
@@ -223,13 +226,21 @@ export interface Choice {
 export function chooseToken(
   logits: Float32Array,
   settings: SamplingSettings,
-  promptTokens: Iterable<number>,
-  answerTokens: Iterable<number>,
+  promptTokens: ArrayLike<number>,
+  answerTokens: ArrayLike<number>,
   position: number,
+  context: ProcessingContext = {},
 ): Choice {
-  const { scores, invalid } = processLogits(logits, settings, promptTokens, answerTokens);
-  const [seedLow, seedHigh] = settings.seed;
-  const id =
-    settings.temperature === 0 ? argMax(scores) : draw(keptSet(scores, settings), uniform(seedLow, seedHigh, position));
-  return { id, logprob: logSoftmaxAt(logits, id), top: topLogprobs(logits, settings.topLogprobs), invalid };
+  const { scores, invalid } = processLogits(logits, settings, promptTokens, answerTokens, context);
+  const [low, high] = settings.seed;
+  const drawn = () => draw(keptSet(scores, settings, secondUniform(low, high, position)), uniform(low, high, position));
+  const forced = settings.forcedTokens[answerTokens.length];
+  const id = forced ?? (settings.temperature === 0 ? argMax(scores) : drawn());
+  return {
+    id,
+    logprob: logSoftmaxAt(logits, id),
+    top: topLogprobs(logits, settings.topLogprobs),
+    statistics: settings.tokenStatistics ? tokenStatistics(logits, id) : undefined,
+    invalid,
+  };
 }

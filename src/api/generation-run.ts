@@ -1,4 +1,6 @@
 /** One answer while it is being written. */
+import type { AnswerPart } from "../chat/answer-parts";
+import { messageOf, type AssistantMessage } from "../chat/assistant-message";
 import type { Chunk } from "../engine/answer-stream";
 import type { GenerationEnd } from "../engine/engine";
 import { WordloomError } from "../errors";
@@ -13,6 +15,12 @@ type StartAnswer<Piece> = (
   signal: AbortSignal,
 ) => { seed: number; end: Promise<GenerationEnd> };
 
+/** What a run reads of a chunk. */
+interface WrittenPiece {
+  text: string;
+  parts?: readonly AnswerPart[];
+}
+
 /**
  * One answer, from `TextGenerator.generate`. Read it by one `for await` loop, by `text()`, or both; it is written whether
  * it is read or not, and chunks wait until they are. Leaving the loop early stops the answer. After an abort, iteration
@@ -21,9 +29,9 @@ type StartAnswer<Piece> = (
  * A chunk's `text` holds whole characters only, and nothing that may still become a stop string.
  *
  * Failures reject iteration, `text()` and `end` with the same WordloomError: option-invalid, prompt-too-long,
- * template-missing, template-failed, kernel-failed, device-lost, worker-failed, disposed.
+ * template-missing, template-failed, tools-unsupported, kernel-failed, device-lost, worker-failed, disposed.
  */
-export class GenerationRun<Piece extends { text: string } = Chunk> implements AsyncIterable<Piece> {
+export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncIterable<Piece> {
   /**
    * Why it ended, its seed, token counts and timings in ms, once the engine has ended this answer; rejects with a
    * WordloomError if it fails. Need not be read: its rejection is never reported as unhandled.
@@ -33,6 +41,7 @@ export class GenerationRun<Piece extends { text: string } = Chunk> implements As
   readonly #abort = new AbortController();
   readonly #written: Promise<void>;
   #text = "";
+  #parts: AnswerPart[] = [];
   #unread: Piece[] = [];
   /** How the chunks end; undefined while there may be more. */
   #outcome: { kind: "ended" } | { kind: "failed"; reason: unknown } | undefined;
@@ -65,6 +74,16 @@ export class GenerationRun<Piece extends { text: string } = Chunk> implements As
     const text = this.#written.then(() => this.#text);
     text.catch(() => {});
     return text;
+  }
+
+  /**
+   * Once it is written: the assistant's message, ready to be put after the messages that were the input. Without marks:
+   * the text for the reader is `content`, reasoning is `reasoning_content`, calls of tools are `tool_calls`.
+   */
+  message(): Promise<AssistantMessage> {
+    const message = this.#written.then(() => messageOf(this.#parts));
+    message.catch(() => {});
+    return message;
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Piece, undefined> {
@@ -113,6 +132,7 @@ export class GenerationRun<Piece extends { text: string } = Chunk> implements As
   #add(chunk: Piece): void {
     if (this.#outcome) return; // a run that was stopped says nothing more
     this.#text += chunk.text;
+    this.#parts.push(...(chunk.parts ?? [{ type: "text" as const, text: chunk.text }]));
     this.#unread.push(chunk);
     this.#wakeUp();
   }

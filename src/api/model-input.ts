@@ -1,7 +1,8 @@
 /** What a caller gives to continue: text, exact ids or chat messages; checked once, and told apart by a tag. */
 import type { TaggedInput } from "../engine/engine";
 import { WordloomError } from "../errors";
-import type { ChatMessage } from "../tokenizer/tokenizer";
+import type { ChatMessage, ChatOptions } from "../tokenizer/tokenizer";
+import type { ChatPromptOptions } from "./chat-options";
 
 /**
  * What is to be continued, or scored.
@@ -12,8 +13,22 @@ import type { ChatMessage } from "../tokenizer/tokenizer";
  */
 export type ModelInput = string | readonly number[] | Uint32Array | readonly ChatMessage[];
 
-/** @throws WordloomError option-invalid for anything else, an empty list, or an id the model does not have */
-export function tagInput(input: ModelInput, vocabSize: number): TaggedInput {
+/**
+ * @param chat only for messages
+ * @throws WordloomError option-invalid for anything else, an empty list, or an id the model does not have
+ */
+export function tagInput(input: ModelInput, vocabSize: number, chat: ChatOptions = {}): TaggedInput {
+  const tagged = tag(input, vocabSize);
+  if (tagged.kind === "chat") return { ...tagged, ...chat };
+  const names: readonly (keyof ChatPromptOptions)[] = ["tools", "templateOptions", "continueFinalMessage"];
+  const name = names.find((one) => chat[one] !== undefined);
+  if (name === undefined) return tagged;
+  throw new WordloomError("option-invalid", `${name} needs input that is chat messages`, {
+    remedy: `Remove ${name}, or pass messages of the form { role, content }.`,
+  });
+}
+
+function tag(input: ModelInput, vocabSize: number): TaggedInput {
   if (typeof input === "string") return { kind: "text", text: input };
   if (input instanceof Uint32Array) return { kind: "ids", ids: checkIds(input, vocabSize) };
   if (!Array.isArray(input)) {

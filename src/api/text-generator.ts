@@ -2,14 +2,20 @@ import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
 import type { ModelPlan } from "../engine/plan-model";
 import { WordloomError } from "../errors";
+import type { ChatMessage } from "../tokenizer/tokenizer";
 import { askToPersist } from "../storage/persist";
 import { connectEngine, planHere } from "../worker/client";
+import { resolveChatOptions, type ChatPromptOptions } from "./chat-options";
 import { resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
 import { checkIds, tagInput, type ModelInput } from "./model-input";
 import { flag, given, invalid, refuseUnknown } from "./option-checks";
 import { checkedProcessor } from "./logits-processor";
 import { currentBaseUrl, resolveLoadOptions, resolvePlanOptions, type LoadOptions, type PlanOptions } from "./options";
+
+export interface TokenizeOptions extends ChatPromptOptions {
+  addSpecialTokens?: boolean;
+}
 
 /**
  * A loaded model that writes text. One model, one KV cache: answers and scores that overlap wait their turn.
@@ -100,16 +106,25 @@ export class TextGenerator {
   }
 
   /**
-   * Text → ids, as the Hugging Face tokenizer of the same tokenizer.json gives them.
+   * Text → ids, as the Hugging Face tokenizer of the same tokenizer.json gives them; or messages → the ids of the whole
+   * prompt, so that its length is known before it is sent.
    *
-   * @param options.addSpecialTokens also those the tokenizer itself adds, as for a prompt; default true
-   * @throws WordloomError option-invalid, disposed
+   * @param options.addSpecialTokens of a text: also those the tokenizer itself adds, as for a prompt; default true
+   * @throws WordloomError option-invalid, disposed; of messages also template-missing, template-failed, tools-unsupported
    */
-  async tokenize(text: string, options: { addSpecialTokens?: boolean } = {}): Promise<number[]> {
+  async tokenize(input: string | readonly ChatMessage[], options: TokenizeOptions = {}): Promise<number[]> {
     this.#assertAlive();
-    refuseUnknown(options, { addSpecialTokens: true }, "tokenize");
-    if (typeof text !== "string") throw invalid("text", text, "a string");
-    return this.#engine.tokenize(text, { addSpecialTokens: flag(options, "addSpecialTokens", true) });
+    const known: Record<keyof TokenizeOptions, true> = {
+      ...{ addSpecialTokens: true, tools: true, templateOptions: true, continueFinalMessage: true },
+    };
+    refuseUnknown(options, known, "tokenize");
+    if (typeof input !== "string" && typeof input[0] !== "object") throw invalid("text", input, "a string or messages");
+    const tagged = tagInput(input, this.info.vocabSize, resolveChatOptions(options));
+    const addSpecialTokens = flag(options, "addSpecialTokens", true);
+    if (tagged.kind === "chat" && given(options.addSpecialTokens)) {
+      throw invalid("addSpecialTokens", addSpecialTokens, "left out for messages, whose template writes its own");
+    }
+    return this.#engine.tokenize(tagged.kind === "chat" ? tagged : String(input), { addSpecialTokens });
   }
 
   /**

@@ -1,5 +1,6 @@
 /** Sampled ids → chunks for the reader: text and its tokens, nothing that may still become a stop string. */
 import type { StepResult } from "../backends/backend";
+import type { AnswerPart } from "../chat/answer-parts";
 import { TextStream } from "../tokenizer/text-stream";
 import type { Tokenizer } from "../tokenizer/tokenizer";
 
@@ -14,13 +15,13 @@ export interface AnswerToken {
   logprob: number;
   /** With `topLogprobs`: the likeliest tokens in its place, likeliest first. */
   top?: { id: number; text: string; logprob: number }[];
-}
   /** With `tokenStatistics`: e^logprob. */
   probability?: number;
   /** With `tokenStatistics`: its place among all tokens by the model's own probability, from 1; of equals the lower id first. */
   rank?: number;
   /** With `tokenStatistics`: of the model's own distribution that it was chosen from, in nats. */
   entropy?: number;
+}
 
 /** What one or more tokens have set free; either part may be empty. */
 export interface Chunk {
@@ -28,6 +29,11 @@ export interface Chunk {
   text: string;
   /** Tokens that lie in the text up to here and in no earlier chunk; none that reaches into a stop string. */
   tokens: AnswerToken[];
+  /**
+   * In answers to chat messages: what the text means, without the marks around it. It may lag behind `text`, while it may
+   * still become a mark or is a call that is not whole; the last chunk may hold nothing else.
+   */
+  parts?: AnswerPart[];
 }
 
 /**
@@ -66,14 +72,14 @@ export class AnswerStream {
   push(result: StepResult): { chunk: Chunk | undefined; keptTokens: number | undefined } {
     const { text, token, stopped } = this.#text.push(result.id);
     const top = this.#wantsTop ? { top: result.top.map((one) => ({ ...one, text: this.#textOf(one.id) })) } : {};
+    const { logprob } = result;
+    const statistics = result.statistics ? { probability: Math.exp(logprob), ...result.statistics } : {};
     this.#textLength += token.text.length;
     this.#held.push({ token: { ...token, logprob, ...top, ...statistics }, textEnd: this.#textLength });
     this.#releasedLength += text.length;
     const count = stopped ? Math.max(0, stopped.keptTokens - this.#releasedTokens) : this.#releasable();
     const chunk = this.#chunk(text, count);
     this.#stopped = stopped !== undefined;
-    const { logprob } = result;
-    const statistics = result.statistics ? { probability: Math.exp(logprob), ...result.statistics } : {};
     return { chunk, keptTokens: stopped?.keptTokens };
   }
 

@@ -6,17 +6,20 @@ import type { Backend, BackendFacts, SamplingSettings } from "../backends/backen
 import { WordloomError } from "../errors";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
-import type { ChatMessage, Tokenizer } from "../tokenizer/tokenizer";
+import type { ChatMessage, ChatOptions, Tokenizer } from "../tokenizer/tokenizer";
 import { AnswerStream, type Chunk } from "./answer-stream";
+import { ChunkParts } from "./chunk-parts";
 import { Scheduler, type RunOutcome, type SchedulerOptions } from "./scheduler";
 import { SequenceBreakers } from "./sequence-breakers";
 import { endTokensOf, type FinishReason } from "./stopping";
 
 /** What to continue: text (as it is), ids (exactly these), messages (through the chat template). */
-export type TaggedInput =
-  | { kind: "text"; text: string }
-  | { kind: "ids"; ids: Uint32Array }
-  | { kind: "chat"; messages: readonly ChatMessage[] };
+export type TaggedInput = { kind: "text"; text: string } | { kind: "ids"; ids: Uint32Array } | ChatInput;
+
+export interface ChatInput extends ChatOptions {
+  kind: "chat";
+  messages: readonly ChatMessage[];
+}
 
 /** Checked options of one answer; like everything in a request, they can be posted to a worker. */
 export interface AnswerSettings {
@@ -24,27 +27,24 @@ export interface AnswerSettings {
   /** The seed that `sampling.seed` holds in halves. */
   seed: number;
   maxNewTokens: number;
-  /** None of them empty. */
-  stop: readonly string[];
-  ignoreEos: boolean;
   /** From its turn on; undefined: as long as it takes. */
   maxTimeMs: number | undefined;
-  reusePrefix: boolean;
-}
+  /** None of them empty. */
+  stop: readonly string[];
   /** Beside the model's end tokens, or beside `endTokenIds`. */
   stopTokenIds: readonly number[];
   /** In place of the model's own. */
   endTokenIds: readonly number[] | undefined;
-
+  ignoreEos: boolean;
   /** Texts; the engine makes `sampling.dryBreakers` of them. */
   drySequenceBreakers: readonly string[];
+  reusePrefix: boolean;
+}
+
 export interface GenerateRequest extends AnswerSettings {
   input: TaggedInput;
 }
 
-export interface GenerationEnd {
-  finishReason: FinishReason;
-  /** Of the draws; giving it again repeats the answer on the same device and kernels. */
 /**
  * The caller's own processor of logits; each step waits for it. It gets copies, and what it gives is checked.
  *
@@ -53,6 +53,9 @@ export interface GenerationEnd {
  */
 export type ProcessLogits = (logits: Float32Array, tokens: Uint32Array, promptLength: number) => Promise<Float32Array>;
 
+export interface GenerationEnd {
+  finishReason: FinishReason;
+  /** Of the draws; giving it again repeats the answer on the same device and kernels. */
   seed: number;
   usage: {
     /** Special tokens included. */
@@ -129,7 +132,8 @@ export interface Engine<Info = EngineInfo, Piece = Chunk> {
     processLogits?: ProcessLogits,
   ): Promise<GenerationEnd>;
   score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined>;
-  tokenize(text: string, options: { addSpecialTokens: boolean }): Promise<number[]>;
+  /** Of messages: the whole prompt, whatever the option says. */
+  tokenize(input: string | ChatInput, options: { addSpecialTokens: boolean }): Promise<number[]>;
   detokenize(ids: Uint32Array): Promise<string>;
   /** Refuses what is pending with `disposed` and frees everything; twice is once. */
   dispose(): Promise<void>;
@@ -149,37 +153,37 @@ export class LocalEngine implements Engine {
   readonly #tokenizer: Tokenizer;
   readonly #endTokenIds: readonly number[];
   readonly #scheduler: Scheduler;
+  readonly #breakers: SequenceBreakers;
+  readonly #disposed = new AbortController();
   #disposing: Promise<void> | undefined;
   #intake: Promise<unknown> = Promise.resolve();
 
   constructor({ backend, tokenizer, endTokenIds, info, scheduler }: EngineParts) {
-  readonly #breakers: SequenceBreakers;
-  readonly #disposed = new AbortController();
     this.info = info;
     this.#tokenizer = tokenizer;
     this.#endTokenIds = endTokenIds;
+    this.#breakers = new SequenceBreakers(tokenizer);
     this.#scheduler = new Scheduler(backend, scheduler);
   }
 
   async generate(
-    this.#breakers = new SequenceBreakers(tokenizer);
     request: GenerateRequest,
     onChunk: (chunk: Chunk) => void,
     signal: AbortSignal,
+    processLogits?: ProcessLogits,
   ): Promise<GenerationEnd> {
     const promptTokens = await this.#tokensOf(request.input);
-    const answer = new AnswerStream(this.#tokenizer, {
-      stop: request.stop,
-    processLogits?: ProcessLogits,
-      wantsTop: request.sampling.topLogprobs > 0,
-      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's.
     const parts = ChunkParts.for(request.input, promptTokens, this.#tokenizer);
     const { maxNewTokens, maxTimeMs, reusePrefix } = request;
     const endTokenIds = endTokensOf(request, this.#endTokenIds, this.info.vocabSize);
     const answerTokens: number[] = [];
+    const answer = new AnswerStream(this.#tokenizer, {
+      stop: request.stop,
+      minTokens: request.sampling.minNewTokens,
+      wantsTop: request.sampling.topLogprobs > 0,
+      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's.
       continues: promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
     });
-      minTokens: request.sampling.minNewTokens,
     const outcome = await this.#scheduler.generate(
       {
         promptTokens,
@@ -198,16 +202,18 @@ export class LocalEngine implements Engine {
             )),
       },
       (result) => {
+        answerTokens.push(result.id);
         const { chunk, keptTokens } = answer.push(result);
-        if (chunk) onChunk(chunk);
+        if (chunk) onChunk(parts?.add(chunk) ?? chunk);
         return keptTokens;
       },
-        answerTokens.push(result.id);
       signal,
     );
     if (outcome.finishReason !== "abort") {
       const rest = answer.finish();
-      if (rest) onChunk(rest);
+      if (rest) onChunk(parts?.add(rest) ?? rest);
+      const held = parts?.end();
+      if (held) onChunk(held);
     }
     return generationEnd(outcome, promptTokens.length, request.seed);
   }
@@ -225,9 +231,12 @@ export class LocalEngine implements Engine {
     };
   }
 
-  async tokenize(text: string, options: { addSpecialTokens: boolean }): Promise<number[]> {
+  async tokenize(input: string | ChatInput, options: { addSpecialTokens: boolean }): Promise<number[]> {
     this.#assertAlive();
-    return Array.from(this.#tokenizer.encode(text, options));
+    const isText = typeof input === "string";
+    return Array.from(
+      isText ? this.#tokenizer.encode(input, options) : await this.#tokenizer.encodeChat(input.messages, input),
+    );
   }
 
   async detokenize(ids: Uint32Array): Promise<string> {
@@ -236,8 +245,14 @@ export class LocalEngine implements Engine {
   }
 
   dispose(): Promise<void> {
+    this.#disposed.abort();
     this.#disposing ??= this.#scheduler.dispose();
     return this.#disposing;
+  }
+
+  #withBreakers({ sampling, drySequenceBreakers }: GenerateRequest): SamplingSettings {
+    if (sampling.dryMultiplier === 0) return sampling;
+    return { ...sampling, dryBreakers: this.#breakers.idsOf(drySequenceBreakers) };
   }
 
   /** In the order of asking, though a chat template takes longer than plain text. */
@@ -245,21 +260,15 @@ export class LocalEngine implements Engine {
     const tokens = this.#intake.then(() => this.#encode(input));
     this.#intake = tokens.catch(() => undefined); // the one who asked hears of it
     return tokens;
-    this.#disposed.abort();
   }
 
   async #encode(input: TaggedInput): Promise<Uint32Array> {
     this.#assertAlive();
-  #withBreakers({ sampling, drySequenceBreakers }: GenerateRequest): SamplingSettings {
-    if (sampling.dryMultiplier === 0) return sampling;
-    return { ...sampling, dryBreakers: this.#breakers.idsOf(drySequenceBreakers) };
-  }
-
     const tokens =
       input.kind === "text"
         ? this.#tokenizer.encode(input.text, { addSpecialTokens: true })
         : input.kind === "chat"
-          ? await this.#tokenizer.encodeChat(input.messages)
+          ? await this.#tokenizer.encodeChat(input.messages, input)
           : input.ids;
     const { contextLength } = this.info;
     if (tokens.length === 0) {
@@ -290,15 +299,6 @@ export class LocalEngine implements Engine {
   }
 }
 
-/** The usage and timings of one answer; also of one that never ran. */
-export function generationEnd(outcome: RunOutcome, promptTokens: number, seed: number): GenerationEnd {
-  const { finishReason, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } = outcome;
-  const prefilled = firstTokenMs === 0 ? 0 : promptTokens - cachedTokens;
-  return {
-    finishReason,
-    seed,
-    usage: { promptTokens, cachedTokens, completionTokens },
-    timings: {
 /** What was promised, or `otherwise` as soon as one of the signals aborts: who waits must not wait for ever. */
 function unlessStopped<T>(promised: Promise<T>, signals: readonly AbortSignal[], otherwise: T): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -310,6 +310,15 @@ function unlessStopped<T>(promised: Promise<T>, signals: readonly AbortSignal[],
   });
 }
 
+/** The usage and timings of one answer; also of one that never ran. */
+export function generationEnd(outcome: RunOutcome, promptTokens: number, seed: number): GenerationEnd {
+  const { finishReason, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } = outcome;
+  const prefilled = firstTokenMs === 0 ? 0 : promptTokens - cachedTokens;
+  return {
+    finishReason,
+    seed,
+    usage: { promptTokens, cachedTokens, completionTokens },
+    timings: {
       prefillMs,
       firstTokenMs,
       decodeMs,

@@ -22,6 +22,9 @@ export interface ScriptedCheckpoint {
   /** The logit of `next` after a last id `last` (0 ≤ last < hidden). */
   table: (last: number, next: number) => number;
   contextLength?: number;
+  chatTemplate?: string;
+  /** Added tokens by id, and whether they are special; default: ids 0 and 1, both special. */
+  added?: ReadonlyMap<number, boolean>;
 }
 
 /** The table of a chain: id k is followed by k + 1, and the last piece by the end, id 0. */
@@ -56,7 +59,10 @@ export function scriptedCheckpoint(script: ScriptedCheckpoint): Map<string, Uint
   };
   return new Map([
     ["config.json", jsonBytes(config)],
-    ["tokenizer.json", jsonBytes(scriptedTokenizer(script.pieces, size))],
+    ["tokenizer.json", jsonBytes(scriptedTokenizer(script))],
+    ...(script.chatTemplate === undefined
+      ? []
+      : ([["tokenizer_config.json", jsonBytes({ chat_template: script.chatTemplate })]] as const)),
     ["model.safetensors", new Uint8Array(makeSafetensors(tensorsOf(size, hidden, script.table)))],
   ]);
 }
@@ -71,24 +77,29 @@ export function modelFilesOf(files: ReadonlyMap<string, Uint8Array>): ModelFiles
   return memoryFiles(Object.fromEntries(files), { chunkBytes: 65_521 });
 }
 
-function scriptedTokenizer(pieces: readonly string[], size: number): unknown {
+const FIRST_TWO = new Map([
+  [0, true],
+  [1, true],
+]);
+
+function scriptedTokenizer({ pieces, size, added = FIRST_TWO }: ScriptedCheckpoint): unknown {
   const vocab: Record<string, number> = {};
   for (let id = 0; id < size; id++) vocab[pieces[id] ?? `F${id}`] = id;
-  const special = (id: number) => ({
+  const addedToken = ([id, special]: [number, boolean]) => ({
     id,
     content: pieces[id] ?? `F${id}`,
     single_word: false,
     lstrip: false,
     rstrip: false,
     normalized: false,
-    special: true,
+    special,
   });
   const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true };
   return {
     version: "1.0",
     truncation: null,
     padding: null,
-    added_tokens: [special(0), special(1)],
+    added_tokens: [...added].map(addedToken),
     normalizer: null,
     pre_tokenizer: byteLevel,
     post_processor: null,

@@ -165,8 +165,8 @@ class WorkerEngine implements Engine {
     return this.#ask({ type: "score", input }, signal);
   }
 
-  tokenize(text: string, { addSpecialTokens }: { addSpecialTokens: boolean }): Promise<number[]> {
-    return this.#ask({ type: "tokenize", text, addSpecialTokens });
+  tokenize(input: string | ChatInput, { addSpecialTokens }: { addSpecialTokens: boolean }): Promise<number[]> {
+    return this.#ask({ type: "tokenize", input, addSpecialTokens });
   }
 
   detokenize(ids: Uint32Array): Promise<string> {

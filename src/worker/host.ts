@@ -69,7 +69,7 @@ export class Host {
       case "score":
         return engine.score(ask.input, signal);
       case "tokenize":
-        return engine.tokenize(ask.text, { addSpecialTokens: ask.addSpecialTokens });
+        return engine.tokenize(ask.input, { addSpecialTokens: ask.addSpecialTokens });
       case "detokenize":
         return engine.detokenize(ask.ids);
       case "dispose":

@@ -1,6 +1,6 @@
 /** Everything that crosses the border between page and worker; the one place where a message gets a shape. */
 import type { Chunk } from "../engine/answer-stream";
-import type { EngineInfo, GenerateRequest, GenerationEnd, Score, TaggedInput } from "../engine/engine";
+import type { ChatInput, EngineInfo, GenerateRequest, GenerationEnd, Score, TaggedInput } from "../engine/engine";
 import type { LoadProgress, LoadRequest } from "../engine/load-model";
 import type { PlainWordloomError } from "../errors";
 
@@ -10,7 +10,7 @@ export type Ask =
   /** With `processesLogits` each token's logits are sent to the client, and the worker waits for what comes back. */
   | { type: "generate"; request: GenerateRequest; processesLogits: boolean }
   | { type: "score"; input: TaggedInput }
-  | { type: "tokenize"; text: string; addSpecialTokens: boolean }
+  | { type: "tokenize"; input: string | ChatInput; addSpecialTokens: boolean }
   | { type: "detokenize"; ids: Uint32Array }
   | { type: "dispose" };
 

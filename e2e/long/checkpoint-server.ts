@@ -1,4 +1,4 @@
-/** A llama-shaped model with 1 GiB of bf16 weights, which are made while they are sent and are nowhere whole. */
+/** Llama-shaped models with 1 GiB of 16-bit weights, which are made while they are sent and are nowhere whole. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -6,44 +6,69 @@ import { pipeline } from "node:stream/promises";
 import { joinSafetensors } from "../../src/testing/make-safetensors";
 import { chain, scriptedCheckpoint } from "../../src/testing/scripted-checkpoint";
 
-const [HIDDEN, INTERMEDIATE, VOCABULARY, LAYERS] = [1024, 4096, 131_072, 16] as const;
 const PATTERN_BYTES = 2 ** 20;
+
+export interface Shape {
+  dtype: "BF16" | "F16";
+  hidden: number;
+  intermediate: number;
+  vocabulary: number;
+  layers: number;
+  heads: number;
+  keyValueHeads: number;
+  tied: boolean;
+}
+
+/** Long rows and as many keys as queries. */
+export const WIDE: Shape = {
+  ...{ dtype: "BF16", hidden: 1024, intermediate: 4096, vocabulary: 131_072 },
+  ...{ layers: 16, heads: 16, keyValueHeads: 16, tied: false },
+};
+
+/** SmolLM2-360M's sizes, in half floats and with 50 layers instead of its 32. */
+export const SMOLLM2: Shape = {
+  ...{ dtype: "F16", hidden: 960, intermediate: 2560, vocabulary: 49_152 },
+  ...{ layers: 50, heads: 15, keyValueHeads: 5, tied: true },
+};
 
 type Entry = [name: string, shape: readonly number[]];
 
-function tensors(): Entry[] {
+function tensors({ hidden, intermediate, vocabulary, layers, heads, keyValueHeads, tied }: Shape): Entry[] {
+  const keys = (hidden / heads) * keyValueHeads;
   const layer = (index: number): Entry[] => {
     const name = (part: string) => `model.layers.${index}.${part}.weight`;
     return [
-      ...["q_proj", "k_proj", "v_proj", "o_proj"].map((part): Entry => [name(`self_attn.${part}`), [HIDDEN, HIDDEN]]),
-      ...["gate_proj", "up_proj"].map((part): Entry => [name(`mlp.${part}`), [INTERMEDIATE, HIDDEN]]),
-      [name("mlp.down_proj"), [HIDDEN, INTERMEDIATE]],
-      [name("input_layernorm"), [HIDDEN]],
-      [name("post_attention_layernorm"), [HIDDEN]],
+      ...["q_proj", "o_proj"].map((part): Entry => [name(`self_attn.${part}`), [hidden, hidden]]),
+      ...["k_proj", "v_proj"].map((part): Entry => [name(`self_attn.${part}`), [keys, hidden]]),
+      ...["gate_proj", "up_proj"].map((part): Entry => [name(`mlp.${part}`), [intermediate, hidden]]),
+      [name("mlp.down_proj"), [hidden, intermediate]],
+      [name("input_layernorm"), [hidden]],
+      [name("post_attention_layernorm"), [hidden]],
     ];
   };
   return [
-    ["model.embed_tokens.weight", [VOCABULARY, HIDDEN]],
-    ...Array.from({ length: LAYERS }, (_, index) => layer(index)).flat(),
-    ["model.norm.weight", [HIDDEN]],
-    ["lm_head.weight", [VOCABULARY, HIDDEN]],
+    ["model.embed_tokens.weight", [vocabulary, hidden]],
+    ...Array.from({ length: layers }, (_, index) => layer(index)).flat(),
+    ["model.norm.weight", [hidden]],
+    ...(tied ? [] : [["lm_head.weight", [vocabulary, hidden]] satisfies Entry]),
   ];
 }
 
-/** bf16 values of about ±0.01 to ±0.03, from a linear congruential generator. */
-function pattern(): Uint8Array {
+/** Values of about ±0.01 to ±0.03, from a linear congruential generator. */
+function pattern(dtype: Shape["dtype"]): Uint8Array {
+  const [plus, minus] = dtype === "BF16" ? [0x3c, 0xbc] : [0x24, 0xa4];
   let state = 1;
   return Uint8Array.from({ length: PATTERN_BYTES }, (_, i) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return i % 2 === 0 ? state >>> 24 : state >>> 31 === 0 ? 0x3c : 0xbc;
+    return i % 2 === 0 ? state >>> 24 : state >>> 31 === 0 ? plus : minus;
   });
 }
 
-function header(): { bytes: Uint8Array; sizeBytes: number } {
+function header(shape: Shape): { bytes: Uint8Array; sizeBytes: number } {
   let at = 0;
-  const entries = tensors().map(([name, shape]) => {
-    const sizeBytes = 2 * shape.reduce((product, dimension) => product * dimension, 1);
-    const entry = { dtype: "BF16", shape, data_offsets: [at, at + sizeBytes] };
+  const entries = tensors(shape).map(([name, dimensions]) => {
+    const sizeBytes = 2 * dimensions.reduce((product, dimension) => product * dimension, 1);
+    const entry = { dtype: shape.dtype, shape: dimensions, data_offsets: [at, at + sizeBytes] };
     at += sizeBytes;
     return [name, entry];
   });
@@ -52,19 +77,20 @@ function header(): { bytes: Uint8Array; sizeBytes: number } {
 }
 
 /** config.json and tokenizer.json: those of a small model of the same kind, with the sizes of this one. */
-function jsonFiles(): Map<string, Uint8Array> {
+function jsonFiles(shape: Shape): Map<string, Uint8Array> {
   const small = scriptedCheckpoint({ pieces: ["<|end|>", "<|go|>", "a"], size: 32, table: chain(3) });
   const config = JSON.parse(new TextDecoder().decode(small.get("config.json"))) as object; // written by us
   const sizes = {
-    hidden_size: HIDDEN,
-    intermediate_size: INTERMEDIATE,
-    vocab_size: VOCABULARY,
-    num_hidden_layers: LAYERS,
-    num_attention_heads: 16,
-    num_key_value_heads: 16,
-    head_dim: HIDDEN / 16,
+    hidden_size: shape.hidden,
+    intermediate_size: shape.intermediate,
+    vocab_size: shape.vocabulary,
+    num_hidden_layers: shape.layers,
+    num_attention_heads: shape.heads,
+    num_key_value_heads: shape.keyValueHeads,
+    head_dim: shape.hidden / shape.heads,
     max_position_embeddings: 128,
-    torch_dtype: "bfloat16",
+    tie_word_embeddings: shape.tied,
+    torch_dtype: shape.dtype === "BF16" ? "bfloat16" : "float16",
   };
   return new Map([
     ["config.json", new TextEncoder().encode(JSON.stringify({ ...config, ...sizes }))],
@@ -73,10 +99,12 @@ function jsonFiles(): Map<string, Uint8Array> {
 }
 
 /** Serves the model's files from any folder, with Range; `sizeBytes` is that of the weights. */
-export async function serveCheckpoint(): Promise<{ url: string; sizeBytes: number; close(): Promise<void> }> {
-  const json = jsonFiles();
-  const { bytes: head, sizeBytes } = header();
-  const values = pattern();
+export async function serveCheckpoint(
+  shape: Shape,
+): Promise<{ url: string; sizeBytes: number; close(): Promise<void> }> {
+  const json = jsonFiles(shape);
+  const { bytes: head, sizeBytes } = header(shape);
+  const values = pattern(shape.dtype);
 
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const name = (request.url ?? "").split("/").at(-1) ?? "";

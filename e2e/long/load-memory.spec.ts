@@ -2,7 +2,7 @@
 import type { CDPSession, Page } from "@playwright/test";
 import { expect, test } from "../fixtures";
 import { loom } from "../loom";
-import { serveCheckpoint } from "./checkpoint-server";
+import { serveCheckpoint, WIDE } from "./checkpoint-server";
 
 const MIB = 2 ** 20;
 const PIECE_BYTES = 4 * MIB;
@@ -52,7 +52,7 @@ class WorkerSession {
 test.use({ expectedErrors: [/404/] });
 
 test("a worker that loads 1 GiB never holds 64 MiB and one piece", async ({ page }) => {
-  const server = await serveCheckpoint();
+  const server = await serveCheckpoint(WIDE);
   expect(server.sizeBytes).toBeGreaterThanOrEqual(1024 * MIB);
   await page.route("**/models/big/**", (route) =>
     route.continue({ url: server.url + (route.request().url().split("/").at(-1) ?? "") }),

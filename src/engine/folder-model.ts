@@ -1,7 +1,7 @@
 /** A model in a Hugging Face folder: config.json, tokenizer.json, safetensors. */
 import { WordloomError } from "../errors";
 import { foreignContent } from "../formats/foreign-content";
-import { readBytes, readJson } from "../formats/read-json";
+import { MAX_TOKENIZER_BYTES, readBytes, readJson } from "../formats/read-json";
 import { readModelConfig } from "../models/registry";
 import type { ModelFiles } from "../storage/model-files";
 import { createTokenizer } from "../tokenizer/load-tokenizer";
@@ -25,7 +25,7 @@ export async function openFolder(files: ModelFiles, signal: AbortSignal): Promis
 }
 
 async function readTokenizer(files: ModelFiles, signal: AbortSignal): Promise<Tokenizer> {
-  const tokenizerJson = await readJson(files, "tokenizer.json", { signal });
+  const tokenizerJson = await readJson(files, "tokenizer.json", { signal, maxBytes: MAX_TOKENIZER_BYTES });
   if (tokenizerJson === undefined) {
     throw new WordloomError("model-not-found", `there is no tokenizer.json in ${files.description}`);
   }

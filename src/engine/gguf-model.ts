@@ -11,6 +11,7 @@ import { readModelConfig } from "../models/registry";
 import type { ModelFile, ModelFiles } from "../storage/model-files";
 import { ggufTokenizer } from "../tokenizer/gguf-tokenizer";
 import { createTokenizer } from "../tokenizer/load-tokenizer";
+import type { Tokenizer } from "../tokenizer/tokenizer";
 import type { ModelParts } from "./model-parts";
 
 /** Holds the metadata of files with small vocabularies; each further read is four times what is there, or what is missing. */
@@ -58,7 +59,7 @@ export async function openGguf(files: ModelFiles, names: readonly string[], sign
     ...model,
     spec,
     tokenizerFile: where,
-    readTokenizer: () => Promise.resolve().then(() => createTokenizer(ggufTokenizer(metadata, where))),
+    readTokenizer: () => Promise.resolve().then(() => readTokenizer(metadata, where)),
     checkpoint: {
       types: DECODED_TYPES,
       locate: (binding) => {
@@ -70,6 +71,18 @@ export async function openGguf(files: ModelFiles, names: readonly string[], sign
     },
     ...typesOf(tensors),
   };
+}
+
+/** What is wrong with it is told as of a tokenizer.json, into which it is turned; and in which file it is. */
+function readTokenizer(metadata: GgufHeader["metadata"], where: string): Tokenizer {
+  const files = ggufTokenizer(metadata, where);
+  try {
+    return createTokenizer(files);
+  } catch (cause) {
+    if (!(cause instanceof WordloomError)) throw cause;
+    const message = `${where}, its tokenizer as a tokenizer.json: ${cause.message.replace(/^tokenizer\.json: /, "")}`;
+    throw new WordloomError(cause.code, message, { cause });
+  }
 }
 
 interface Part {

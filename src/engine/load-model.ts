@@ -4,6 +4,7 @@ import { countParameters } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
 import type { OpenedModel } from "../storage/open-model";
 import { BACKEND_MAKERS, chooseBackend, type BackendMakers, type BackendRequest } from "./backends";
+import { openCheckpoint, planCheckpoint } from "./checkpoint-plan";
 import { LocalEngine, type Engine } from "./engine";
 import { loadWeights } from "./load-weights";
 import { openRequest, outcomeOf, type SourceRequest } from "./open-request";
@@ -56,14 +57,19 @@ export interface LoadContext {
  * @throws WordloomError for what cannot be loaded; `signal.reason` if it aborts
  */
 export async function loadEngine(request: LoadRequest, context: LoadContext): Promise<Engine> {
-  context.onProgress({ phase: "config", file: "config.json", loadedBytes: 0, totalBytes: undefined });
   const opened = await openRequest(request, context, false);
   try {
     return await loadFrom(opened, request, context);
   } catch (error) {
     await opened.settle(outcomeOf(error)).catch(() => undefined); // the error before is the one to tell
-    throw error;
+    context.signal.throwIfAborted();
+    throw error instanceof RangeError ? noMemory(error) : WordloomError.from(error);
   }
+}
+
+/** What JavaScript throws where an array cannot be made. */
+function noMemory(cause: RangeError): WordloomError {
+  return new WordloomError("out-of-memory", `an array for the model could not be made: ${cause.message}`, { cause });
 }
 
 async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, context: LoadContext): Promise<Engine> {
@@ -72,9 +78,12 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
     signal.throwIfAborted();
     onProgress({ phase: name, file, loadedBytes: 0, totalBytes: undefined });
   };
-  const parts = await readModelParts(files, signal);
-  const { spec, suggestedSampling, endTokenIds, checkpoint, fileDtype } = parts;
+  const parts = await readModelParts(files, signal, (name) => phase("config", name));
+  const { spec, suggestedSampling, endTokenIds, fileDtype } = parts;
   checkContextLength(request.contextLength, spec);
+  // Weights that are not those of this config are refused before anything is set aside for them.
+  const checkpoint = parts.checkpoint ?? (await openCheckpoint(files, spec, signal, parts.quantization));
+  await planCheckpoint(files, spec, signal, checkpoint);
 
   phase("device");
   // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.

@@ -12,7 +12,7 @@ import { FOREIGN_CONTENT_BYTES, foreignContent } from "./foreign-content";
 import { ggmlTypeOf } from "./ggml-types";
 
 /** Everything before the tensors. The largest vocabularies in use (262,144 pieces, 280,000 merges) need 8 MiB. */
-export const MAX_GGUF_HEADER_BYTES = 128 * 2 ** 20;
+export const MAX_GGUF_HEADER_BYTES = 32 * 2 ** 20;
 export const MAX_GGUF_KEYS = 4096;
 export const MAX_GGUF_TENSORS = 20_000;
 /** The format's own limit on a key. */

@@ -3,8 +3,12 @@ import { WordloomError } from "../errors";
 import type { ModelFile, ModelFiles } from "../storage/model-files";
 import { foreignContent } from "./foreign-content";
 
-/** The largest tokenizer.json in use is about 34 MB; a file beyond this is not one of ours. */
-export const MAX_JSON_BYTES = 128 * 1024 * 1024;
+/** Settings, and the index of a model's tensors: 2 MiB at most in use. */
+export const MAX_JSON_BYTES = 8 * 1024 * 1024;
+/** Of tokenizer.json; the largest in use is about 34 MB. */
+export const MAX_TOKENIZER_BYTES = 64 * 1024 * 1024;
+/** Objects and lists inside each other; tokenizer.json, the deepest, has eight. */
+const MAX_JSON_DEPTH = 64;
 
 /** Where a file's size is unknown, and what is set aside at most on a server's word for it. */
 const FIRST_BYTES = 4096;
@@ -17,17 +21,19 @@ export interface ReadJsonOptions {
    * page) counts as absent. Otherwise it is refused.
    */
   optional?: boolean;
+  /** Default: MAX_JSON_BYTES. */
+  maxBytes?: number;
 }
 
 /**
  * The file's JSON value; undefined if there is no such file.
  *
- * @throws WordloomError file-invalid (not UTF-8, not JSON, a web page, too large), and what `files` throws
+ * @throws WordloomError file-invalid (not UTF-8, not JSON, too deep, a web page, too large), and what `files` throws
  */
 export async function readJson(files: ModelFiles, name: string, options: ReadJsonOptions = {}): Promise<unknown> {
   const file = await files.find(name, options.signal);
   if (file === undefined) return undefined;
-  const bytes = await readBytes(file, { maxBytes: MAX_JSON_BYTES, signal: options.signal });
+  const bytes = await readBytes(file, { maxBytes: options.maxBytes ?? MAX_JSON_BYTES, signal: options.signal });
   const foreign = foreignContent(bytes);
   if (foreign === "an HTML page" && options.optional === true) return undefined;
   if (foreign !== undefined) {
@@ -40,7 +46,31 @@ export async function readJson(files: ModelFiles, name: string, options: ReadJso
 
 /** @throws WordloomError file-invalid, naming the file */
 export function parseJson(bytes: Uint8Array, name: string): unknown {
+  checkDepth(bytes, name, MAX_JSON_DEPTH);
   return parseJsonText(decodeUtf8(bytes, name), name);
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+/** Brackets and braces differ in this bit alone. */
+const BRACE_BIT = 0x20;
+const [OPEN, CLOSE] = [0x7b, 0x7d];
+
+/**
+ * Before JSON.parse, which takes most of a second for a megabyte of brackets, and hundreds of MiB.
+ *
+ * @param maxDepth objects and lists inside each other
+ * @throws WordloomError file-invalid, naming the file
+ */
+export function checkDepth(bytes: Uint8Array, name: string, maxDepth: number): void {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number; // at < length
+    if (byte === QUOTE) {
+      for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+    } else if ((byte | BRACE_BIT) === OPEN && ++depth > maxDepth) {
+      throw new WordloomError("file-invalid", `${name} has brackets inside each other, more than ${maxDepth} deep`);
+    } else if ((byte | BRACE_BIT) === CLOSE) depth--;
+  }
 }
 
 /** @throws WordloomError file-invalid, naming the file */
@@ -72,6 +102,10 @@ export async function readBytes(
   options: { start?: number; end?: number; maxBytes: number; signal?: AbortSignal | undefined },
 ): Promise<Uint8Array> {
   const { start = 0, end, maxBytes, signal } = options;
+  const tooLarge = (bytes: string) =>
+    new WordloomError("file-invalid", `${file.name} has ${bytes} bytes; at most ${maxBytes} are allowed for it`);
+  const stated = end === undefined && file.sizeBytes !== undefined ? file.sizeBytes - start : 0;
+  if (stated > maxBytes) throw tooLarge(String(stated));
   const stream = await file.stream({
     start,
     ...(end === undefined ? {} : { end }),
@@ -86,11 +120,9 @@ export async function readBytes(
       const { done, value } = await reader.read();
       if (done) break;
       const needed = length + value.length;
-      if (needed > maxBytes) {
-        throw new WordloomError("file-invalid", `${file.name} is larger than the ${maxBytes} bytes allowed for it`);
-      }
+      if (needed > maxBytes) throw tooLarge(`${needed} or more`);
       if (needed > bytes.length) {
-        const larger = new Uint8Array(Math.max(needed, 2 * bytes.length));
+        const larger = new Uint8Array(Math.min(Math.max(needed, 2 * bytes.length), maxBytes));
         larger.set(bytes.subarray(0, length));
         bytes = larger;
       }

@@ -1,18 +1,18 @@
 /** JSON from a file that nobody vouches for: no name twice in one object, no deep nesting. */
 import { WordloomError } from "../errors";
-import { decodeUtf8, parseJsonText } from "./read-json";
+import { checkDepth, decodeUtf8, parseJsonText } from "./read-json";
 
 /**
- * As JSON.parse, which keeps the last of two equal names and says nothing; here they are refused. Depth is checked
- * first, since JSON.parse needs most of a second for a megabyte of brackets.
+ * As JSON.parse, which keeps the last of two equal names and says nothing; here they are refused.
  *
  * @param name of the file or its part, for messages
  * @param maxDepth objects and arrays inside each other
  * @throws WordloomError file-invalid
  */
 export function parseUniqueJson(bytes: Uint8Array, name: string, maxDepth: number): unknown {
+  checkDepth(bytes, name, maxDepth);
   const text = decodeUtf8(bytes, name);
-  const repeated = firstRepeatedName(text, name, maxDepth);
+  const repeated = firstRepeatedName(text);
   const value = parseJsonText(text, name); // first of all, it must be JSON
   if (repeated !== undefined) throw new WordloomError("file-invalid", `${name} names ${repeated.slice(0, 120)} twice`);
   return value;
@@ -22,7 +22,7 @@ const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /** The text may not be JSON at all; then the answer means nothing, but comes soon. */
-function firstRepeatedName(text: string, name: string, maxDepth: number): string | undefined {
+function firstRepeatedName(text: string): string | undefined {
   /** Names seen in each open object; undefined for an open array. */
   const open: (Set<string> | undefined)[] = [];
   let repeated: string | undefined;
@@ -30,9 +30,6 @@ function firstRepeatedName(text: string, name: string, maxDepth: number): string
     const character = text.charCodeAt(at);
     if (character === OPEN_OBJECT || character === OPEN_ARRAY) {
       open.push(character === OPEN_OBJECT ? new Set() : undefined);
-      if (open.length > maxDepth) {
-        throw new WordloomError("file-invalid", `${name} has brackets inside each other, more than ${maxDepth} deep`);
-      }
     } else if (character === CLOSE_OBJECT || character === CLOSE_ARRAY) open.pop();
     else if (character === QUOTE) {
       const end = endOfString(text, at);

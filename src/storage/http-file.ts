@@ -28,6 +28,8 @@ export class HttpFile implements ModelFile {
   #seen: string | undefined;
   /** Its ETag as it was, where that is a strong one. */
   #ifRange: string | undefined;
+  /** Where a body ended too early, though its connection did not break. */
+  #endedAt: number | undefined;
   /** False once the server has answered a Range with nonsense. */
   #ranges = true;
 
@@ -140,8 +142,12 @@ export class HttpFile implements ModelFile {
       failure: (cause) => new Transient(noAnswer(url, "broke off", cause)),
       atEnd: (passed) => {
         if (expectedEnd === Infinity || start + passed >= expectedEnd) return undefined;
-        const message = `${url} ended at byte ${start + passed}, before ${expectedEnd}`;
-        return new Transient(new WordloomError("file-invalid", message));
+        const at = start + passed;
+        const error = new WordloomError("file-invalid", `${url} ended at byte ${at}, before ${expectedEnd}`);
+        // A second time at the same byte: the server has no more.
+        const isFinal = at === this.#endedAt;
+        this.#endedAt = at;
+        return isFinal ? error : new Transient(error);
       },
     });
   }

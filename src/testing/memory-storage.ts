@@ -27,12 +27,15 @@ export function memoryStorage({ writes }: MemoryStorageOptions): MemoryStorage {
     copy.set(bytes.subarray(0, size));
     return copy;
   };
-  const written = (bytes: Uint8Array, at: number, part: Uint8Array) => {
-    const grown = Math.max(0, at + part.length - bytes.length);
-    if (usage() + grown > storage.quotaBytes) throw new DOMException("no room", "QuotaExceededError");
-    const copy = resized(bytes, Math.max(bytes.length, at + part.length));
-    copy.set(part, at);
-    return copy;
+  const written = (bytes: Uint8Array<ArrayBuffer>, at: number, part: Uint8Array) => {
+    const more = Math.max(0, at + part.length - bytes.length);
+    if (usage() + more > storage.quotaBytes) throw new DOMException("no room", "QuotaExceededError");
+    const size = Math.max(bytes.length, at + part.length);
+    // Twice the room that is needed, so that many small writes do not copy everything each time.
+    const roomy = bytes.buffer.byteLength < size ? resized(bytes, 2 * size) : bytes;
+    const grown = new Uint8Array(roomy.buffer, 0, size);
+    grown.set(part, at);
+    return grown;
   };
   const exclusively = (path: string) => {
     if (open.has(path)) throw new DOMException(`${path} is open`, "NoModificationAllowedError");
@@ -69,7 +72,8 @@ export function memoryStorage({ writes }: MemoryStorageOptions): MemoryStorage {
       ? {
           createWritable: async ({ keepExistingData }: { keepExistingData: boolean }) => {
             exclusively(path);
-            let bytes = keepExistingData ? (contents.get(path) ?? new Uint8Array()) : new Uint8Array();
+            const now = contents.get(path) ?? new Uint8Array();
+            let bytes = resized(now, keepExistingData ? now.length : 0); // a copy, until it is closed
             return {
               write: async ({ position, data }: { position: number; data: Uint8Array }) => {
                 bytes = written(bytes, position, data);

@@ -3,8 +3,10 @@ import { WordloomError } from "../errors";
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
+/** @param place in tokenizer.json, unless it begins with the name of a file */
 export function invalid(place: string, expected: string): WordloomError {
-  return new WordloomError("file-invalid", `${place} should be ${expected}`);
+  const where = place.startsWith("tokenizer") ? place : `tokenizer.json: ${place}`;
+  return new WordloomError("file-invalid", `${where} should be ${expected}`);
 }
 
 /** A part of tokenizer.json of a kind that Wordloom does not compute exactly. */

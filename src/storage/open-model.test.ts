@@ -49,7 +49,7 @@ async function load(options: Partial<OpenModelOptions> = {}, outcome: LoadOutcom
     const isRight = same(header, WEIGHTS.subarray(0, header.length)) && same(rest, WEIGHTS.subarray(1000));
     return { isRight, ...(await settle(outcome)) };
   } catch (error) {
-    await settle("broken");
+    await settle(outcome === "loaded" ? "broken" : outcome);
     throw error;
   }
 }
@@ -116,6 +116,29 @@ describe.each(["sync", "writable"] as const)("a model that is kept (%s)", (write
       stored: true,
     });
     expect(server.log.filter((line) => line.startsWith("GET")).length).toBeGreaterThan(18);
+    expect(server.sentBytes).toBeLessThanOrEqual(1.05 * WEIGHTS.length + CONFIG.length);
+  });
+
+  test("that 20 visits in a row fetch a part of is whole after the last, and at most 5 % is fetched twice", async () => {
+    const random = seededRandom(6);
+    const cuts = Array.from({ length: 20 }, () => 1 + Math.floor(random() * (WEIGHTS.length - 1))).sort(
+      (a, b) => a - b,
+    );
+    const file = server.files.get("model.safetensors");
+    if (file !== undefined) file.cuts = [...cuts];
+    const sha = { "model.safetensors": sha256(WEIGHTS) };
+    const untilItBreaks = { ...RETRY_POLICY, firstContact: 0, inARow: 0 };
+    for (const cut of cuts) {
+      await expect(load({ retries: untilItBreaks, sha256: sha }, "stopped")).rejects.toMatchObject({
+        code: "network-failed",
+      });
+      expect((await models())[0]?.files.find(({ name }) => name === "model.safetensors")).toMatchObject({
+        bytes: cut,
+        whole: false,
+      });
+    }
+    expect(await load({ sha256: sha })).toMatchObject({ isRight: true, stored: true });
+    expect((await models())[0]?.files[1]).toMatchObject({ whole: true, sha256: sha256(WEIGHTS) });
     expect(server.sentBytes).toBeLessThanOrEqual(1.05 * WEIGHTS.length + CONFIG.length);
   });
 });

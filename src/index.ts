@@ -2,6 +2,9 @@
 export { modelStorage } from "./api/model-storage";
 export type { StorageRoom, StoredModel } from "./api/model-storage";
 export { TextGenerator } from "./api/text-generator";
+export type { AnyTextGenerator, GeneratorInfo } from "./api/text-generator";
+export type { ConnectOptions, FallbackOptions } from "./api/connect-options";
+export type { RemoteChunk, RemoteInfo, RemoteToken, ServerKind } from "./remote/remote-types";
 export type { GenerationRun } from "./api/generation-run";
 export type { LoadOptions, PlanOptions } from "./api/options";
 export type { AnswerToken, Chunk } from "./engine/answer-stream";

@@ -1,35 +1,59 @@
+import type { Chunk } from "../engine/answer-stream";
 import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
 import type { ModelPlan } from "../engine/plan-model";
 import { WordloomError } from "../errors";
+import type { RemoteChunk, RemoteInfo } from "../remote/remote-types";
 import type { ChatMessage } from "../tokenizer/tokenizer";
 import { askToPersist } from "../storage/persist";
 import { connectEngine, planHere } from "../worker/client";
 import { resolveChatOptions, type ChatPromptOptions } from "./chat-options";
-import { resolveGenerateOptions, type GenerateOptions } from "./generate-options";
+import { resolveConnectOptions, resolveFallback, type ConnectOptions, type FallbackOptions } from "./connect-options";
+import { randomSeed, resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
+import { checkedProcessor } from "./logits-processor";
 import { checkIds, tagInput, type ModelInput } from "./model-input";
 import { flag, given, invalid, refuseUnknown } from "./option-checks";
-import { checkedProcessor } from "./logits-processor";
 import { currentBaseUrl, resolveLoadOptions, resolvePlanOptions, type LoadOptions, type PlanOptions } from "./options";
 
 export interface TokenizeOptions extends ChatPromptOptions {
   addSpecialTokens?: boolean;
 }
 
+/** Of a model on this device, or on a server: `info.backend` tells which. */
+export type GeneratorInfo = EngineInfo | RemoteInfo;
+
+/** What it writes: of a server's tokens less may be known. */
+type PieceOf<Info> = [Info] extends [EngineInfo] ? Chunk : RemoteChunk;
+
+/** One that may be on this device or on a server. */
+export type AnyTextGenerator = TextGenerator<GeneratorInfo>;
+
+/** Where this device cannot run a model: then, and only then, a server named as the fallback does. */
+const NOT_HERE: ReadonlySet<string> = new Set(["webgpu-unavailable", "device-limit", "out-of-memory"]);
+
 /**
- * A loaded model that writes text. One model, one KV cache: answers and scores that overlap wait their turn.
+ * A loaded model that writes text. One model, one KV cache: answers and scores that overlap wait their turn. (On a
+ * server they do not: it decides itself.)
  *
  * Every refusal and failure is a WordloomError; an abort by the caller's own signal rejects with `signal.reason`.
  */
-export class TextGenerator {
-  readonly #engine: Engine;
+export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
+  readonly #engine: Engine<Info, PieceOf<Info>>;
   #disposed = false;
 
-  private constructor(engine: Engine) {
+  private constructor(engine: Engine<Info, PieceOf<Info>>) {
     this.#engine = engine;
   }
 
+  /**
+   * As below; where this device cannot run the model (webgpu-unavailable, device-limit, out-of-memory) the server that
+   * `fallback` names writes in its place: `info.backend` is then "remote", and `info.backendReason` says why.
+   */
+  static async load(
+    source: ModelSource,
+    options: LoadOptions & { fallback: FallbackOptions },
+  ): Promise<AnyTextGenerator>;
   /**
    * Reads config.json, chooses the backend and how the model is held, reads the tokenizer, streams the weights, and warms
    * the kernels up.
@@ -43,12 +67,46 @@ export class TextGenerator {
    *   out-of-memory, device-lost, kernel-failed; worker-failed.
    *   `signal.reason` on abort
    */
-  static async load(source: ModelSource, options: LoadOptions = {}): Promise<TextGenerator> {
+  static async load(source: ModelSource, options?: LoadOptions): Promise<TextGenerator>;
+  static async load(
+    source: ModelSource,
+    { fallback, ...options }: LoadOptions & { fallback?: FallbackOptions } = {},
+  ): Promise<AnyTextGenerator> {
+    const there = resolveFallback(fallback);
     const { request, connect } = resolveLoadOptions(source, options, currentBaseUrl());
     connect.signal.throwIfAborted();
-    const engine = await connectEngine(request, connect);
-    if (engine.info.stored) void askToPersist(); // whatever the answer, the model is loaded
-    return new TextGenerator(engine);
+    try {
+      const engine = await connectEngine(request, connect);
+      if (engine.info.stored) void askToPersist(); // whatever the answer, the model is loaded
+      return new TextGenerator(engine);
+    } catch (error) {
+      if (!there || !(error instanceof WordloomError) || !NOT_HERE.has(error.code)) throw error;
+      const { endpoint, ...rest } = there;
+      const reason = `this device cannot run the model (${error.code}: ${error.message})`;
+      return TextGenerator.#connect(endpoint, { ...rest, signal: connect.signal }, reason);
+    }
+  }
+
+  /**
+   * A model on a server whose API has OpenAI's shape (vLLM, llama.cpp's server, Ollama, and others). The server is asked
+   * what it is and which models it has; what is to be continued is sent to it with `generate`, and to nobody else.
+   *
+   * Each option of `generate` is sent in the server's own words, or refused by its name: README, "A server instead of the
+   * device". There is no time limit: pass a `signal`.
+   *
+   * @param url address of the API, "http://localhost:8080/v1" say; without a path its /v1 is meant. Relative to the page
+   * @throws WordloomError option-invalid; access-denied, model-not-found, network-failed, cors-refused, rate-limited,
+   *   server-failed; `signal.reason` on abort
+   */
+  static async connect(url: string, options: ConnectOptions = {}): Promise<TextGenerator<RemoteInfo>> {
+    return TextGenerator.#connect(url, options, "a server was asked for");
+  }
+
+  static async #connect(url: string, options: ConnectOptions, reason: string): Promise<TextGenerator<RemoteInfo>> {
+    const { request, signal } = resolveConnectOptions(url, options, currentBaseUrl(), reason);
+    signal.throwIfAborted();
+    const { connectServer } = await import("../remote/connect-server");
+    return new TextGenerator(await connectServer(request, signal));
   }
 
   /**
@@ -64,8 +122,13 @@ export class TextGenerator {
   }
 
   /** What was loaded, how it is held, where it runs, and why; does not change once loaded. Sizes are in bytes. */
-  get info(): EngineInfo {
+  get info(): Info {
     return this.#engine.info;
+  }
+
+  /** Ids are below it; without a limit where a server does not tell. */
+  get #vocabSize(): number {
+    return this.info.vocabSize ?? Number.MAX_SAFE_INTEGER;
   }
 
   /**
@@ -74,11 +137,13 @@ export class TextGenerator {
    *
    * @param input a string, token ids or chat messages; at most `info.contextLength` tokens (prompt-too-long)
    */
-  generate(input: ModelInput, options: GenerateOptions = {}): GenerationRun {
+  generate(input: ModelInput, options: GenerateOptions = {}): GenerationRun<PieceOf<Info>> {
     return new GenerationRun(given(options.signal) ? options.signal : undefined, (onChunk, signal) => {
       this.#assertAlive();
-      const { vocabSize } = this.info;
-      const settings = resolveGenerateOptions(options, vocabSize);
+      const vocabSize = this.#vocabSize;
+      // Not every server takes a seed of more than 31 bits.
+      const drawSeed = this.info.backend === "remote" ? () => randomSeed() % 2 ** 31 : randomSeed;
+      const settings = resolveGenerateOptions(options, vocabSize, drawSeed);
       const request = { ...settings, input: tagInput(input, vocabSize, resolveChatOptions(options)) };
       const process = given(options.logitsProcessor) ? checkedProcessor(options.logitsProcessor) : undefined;
       return { seed: settings.seed, end: this.#engine.generate(request, onChunk, signal, process) };
@@ -99,7 +164,7 @@ export class TextGenerator {
       throw invalid("signal", options.signal, "an AbortSignal");
     }
     const signal = options.signal ?? new AbortController().signal;
-    const score = await this.#engine.score(tagInput(input, this.info.vocabSize), signal);
+    const score = await this.#engine.score(tagInput(input, this.#vocabSize), signal);
     signal.throwIfAborted();
     if (!score) throw new WordloomError("internal", "a score was stopped without a stop");
     return score;
@@ -119,7 +184,7 @@ export class TextGenerator {
     };
     refuseUnknown(options, known, "tokenize");
     if (typeof input !== "string" && typeof input[0] !== "object") throw invalid("text", input, "a string or messages");
-    const tagged = tagInput(input, this.info.vocabSize, resolveChatOptions(options));
+    const tagged = tagInput(input, this.#vocabSize, resolveChatOptions(options));
     const addSpecialTokens = flag(options, "addSpecialTokens", true);
     if (tagged.kind === "chat" && given(options.addSpecialTokens)) {
       throw invalid("addSpecialTokens", addSpecialTokens, "left out for messages, whose template writes its own");
@@ -134,7 +199,7 @@ export class TextGenerator {
    */
   async detokenize(ids: readonly number[] | Uint32Array): Promise<string> {
     this.#assertAlive();
-    return ids.length === 0 ? "" : this.#engine.detokenize(checkIds(ids, this.info.vocabSize));
+    return ids.length === 0 ? "" : this.#engine.detokenize(checkIds(ids, this.#vocabSize));
   }
 
   /** Frees the GPU's buffers and the worker; what is pending or comes later is refused with `disposed`. Twice is once. */

@@ -28,13 +28,17 @@ const rule = (values: string, types = ""): Rule => ({
  */
 export const LAYERS: Readonly<Record<string, Rule>> = {
   //                            values and types                                     types only
-  index: /*               */ rule("api", /*                                       */ "engine tokenizer storage chat"),
+  index: /*               */ rule(
+    "api",
+    /*                                       */ "engine tokenizer storage chat remote",
+  ),
   element: /*             */ rule("ui"),
   adapters: /*            */ rule("api chat", /*                                  */ "engine tokenizer"),
   ui: /*                  */ rule("api"),
-  api: /*                 */ rule("worker storage chat", /*                       */ "engine tokenizer"),
+  api: /*                 */ rule("worker remote storage chat", /*                */ "engine tokenizer"),
+  remote: /*              */ rule("storage chat", /*                              */ "engine tokenizer"),
   worker: /*              */ rule("engine", /*                                    */ "tokenizer storage"),
-  engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage chat"),
+  engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage chat structured"),
   "backends/gpu": /*      */ rule("backends models kernels gpu formats"),
   "backends/reference": /**/ rule("backends models"),
   backends: /*            */ rule("models", /*                                      */ "formats"),
@@ -44,6 +48,7 @@ export const LAYERS: Readonly<Record<string, Rule>> = {
   formats: /*             */ rule("", /*                                          */ "tokenizer storage"),
   tokenizer: /*           */ rule("", /*                                          */ "formats storage"),
   chat: /*                */ rule("", /*                                          */ "tokenizer"),
+  structured: /*          */ rule("", /*                                          */ "tokenizer"),
   storage: /*             */ rule("", /*                                          */ "formats tokenizer"),
   errors: /*              */ rule(""),
 };

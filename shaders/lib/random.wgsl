@@ -14,3 +14,8 @@ fn pcg3d(input: vec3u) -> vec3u {
 fn uniform_at(seed_low: u32, seed_high: u32, position: u32) -> f32 {
   return f32(pcg3d(vec3u(seed_low, seed_high, position)).x >> 8u) * (1.0 / 16777216.0);
 }
+
+/// As uniform_at, and independent of it.
+fn second_uniform_at(seed_low: u32, seed_high: u32, position: u32) -> f32 {
+  return f32(pcg3d(vec3u(seed_low, seed_high, position)).y >> 8u) * (1.0 / 16777216.0);
+}

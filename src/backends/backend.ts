@@ -51,6 +51,8 @@ export interface KeptSink {
 
 /** End tokens that one run can have, the caller's own included. */
 export const MAX_END_TOKENS = 32;
+/** Repeated tokens beyond the allowed length that DRY counts at most; 1.75 to this power is as good as a ban. */
+export const DRY_LONGEST_REPEAT = 64;
 
 /**
  * How the next tokens are chosen; fixed from `begin` until the next `begin`. What each means, and in which order, is said
@@ -110,7 +112,7 @@ export interface BeginOptions {
   sampling: SamplingSettings;
   /** The whole prompt (for penalties, and to know where the answer starts). */
   promptTokens: Uint32Array;
-  /** A sampled id in this list sets `done` (the id itself is still reported). Empty with ignoreEos. */
+  /** A sampled id in this list sets `done` (the id itself is still reported). At most MAX_END_TOKENS. */
   endTokenIds: readonly number[];
   /** The step that samples token number `maxNewTokens` sets `done`. */
   maxNewTokens: number;

@@ -1,124 +1,22 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { BeginOptions, SamplingSettings, StepResult } from "../backends/backend";
-import { decodeReport, encodeRecord, REPORT_BYTES, TOP_BYTES } from "../backends/gpu/sequence-record";
+import type { SamplingSettings } from "../backends/backend";
 import { processLogits } from "../backends/reference/processors";
-import { chooseToken, keptSet, logSoftmaxAt, uniform } from "../backends/reference/sampling";
-import type { Reduction } from "../gpu/tier";
-import type { Dispatch } from "../gpu/pipelines";
+import { chooseToken, keptSet, logSoftmaxAt } from "../backends/reference/sampling";
 import { at } from "../testing/at";
 import { expectClose } from "../testing/compare";
 import { gpuHarness, TIERS } from "../testing/gpu-harness";
+import { expectDraw, makeSampler, type Sampler } from "../testing/gpu-sampler";
 import { normalValues, seededRandom } from "../testing/random";
+import { describeSamplingOptions } from "../testing/sampling-options";
 import { samplingSettings } from "../testing/sampling-settings";
-import { RECORD_BYTES } from "./kernel";
-import { sampleDispatches, SUMMARY_BYTES, tokenLogprobs, type SamplerBuffers } from "./sampling";
+import { tokenLogprobs } from "./sampling";
 
 const gpu = gpuHarness();
 const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
 /** Log-probabilities near 10 in f32, from a sum of up to 70000 exponentials. */
 const LOGPROBS = { absolute: 2e-5, relative: 1e-6 };
 
-interface Run {
-  logits: Float32Array;
-  sampling?: Partial<SamplingSettings>;
-  promptTokens?: readonly number[];
-  answerTokens?: readonly number[];
-  endTokenIds?: readonly number[];
-  maxNewTokens?: number;
-  /** Of the last token there is; the next one is chosen for the position after it. */
-  position?: number;
-  capacity?: number;
-}
-
-class Sampler {
-  constructor(
-    readonly buffers: SamplerBuffers,
-    readonly list: readonly Dispatch[],
-  ) {}
-
-  /** Writes what one choice depends on. */
-  begin(run: Run): void {
-    const { logits, promptTokens = [], answerTokens = [], position = 0, capacity = 1e9 } = run;
-    const { sequences, usage, bias, vocabSize } = this.buffers;
-    const sampling = samplingSettings(run.sampling);
-    const options: BeginOptions = {
-      sampling,
-      promptTokens: Uint32Array.from(promptTokens),
-      endTokenIds: run.endTokenIds ?? [],
-      maxNewTokens: run.maxNewTokens ?? 1e9,
-    };
-    const record = new Uint32Array(encodeRecord(options, capacity));
-    record[0] = position;
-    gpu.write(sequences, record);
-    gpu.write(this.buffers.logits, logits);
-    const used = new Uint32Array(vocabSize);
-    for (const id of promptTokens) used[id] = 0x80000000;
-    for (const id of answerTokens) used[id] = (used[id] ?? 0) + 1;
-    gpu.write(usage, used);
-    const biases = new Float32Array(vocabSize);
-    for (const [id, value] of sampling.logitBias) biases[id] = value;
-    gpu.write(bias, biases);
-  }
-
-  async step(topCount = 0): Promise<StepResult> {
-    gpu.run(this.list);
-    const [report, top] = [await gpu.words(this.buffers.sequences, 8), await gpu.words(this.buffers.top)];
-    const bytes = new Uint32Array((REPORT_BYTES + TOP_BYTES) / 4);
-    bytes.set(report);
-    bytes.set(top.subarray(0, TOP_BYTES / 4), report.length);
-    return decodeReport(bytes.buffer, topCount);
-  }
-
-  choose(run: Run): Promise<StepResult> {
-    this.begin(run);
-    return this.step(run.sampling?.topLogprobs);
-  }
-
-  /** Everything that a step may write. */
-  async state(): Promise<Uint32Array[]> {
-    const { sequences, usage, scores, summaries, top } = this.buffers;
-    const all = [];
-    for (const buffer of [sequences, usage, scores, summaries, top]) all.push(await gpu.words(buffer));
-    return all;
-  }
-}
-
-async function sampler(
-  tier: Reduction,
-  vocabSize: number,
-  { adjusted = false, top = false, kept }: { adjusted?: boolean; top?: boolean; kept?: GPUBuffer } = {},
-): Promise<Sampler> {
-  const context = gpu.context(tier);
-  const perId = () => gpu.empty(vocabSize * 4);
-  const buffers: SamplerBuffers = {
-    sequences: gpu.empty(RECORD_BYTES),
-    logits: perId(),
-    scores: perId(),
-    bias: perId(),
-    usage: perId(),
-    summaries: gpu.empty(context.tier.logitSlices * SUMMARY_BYTES),
-    top: gpu.empty(TOP_BYTES),
-    vocabSize,
-  };
-  return new Sampler(buffers, await sampleDispatches(context, buffers, { adjusted, top, kept }));
-}
-
-/**
- * The id must be the reference's draw, or one whose share of [0, 1) is within rounding of the same uniform number:
- * running sums of weights are f32 on the GPU.
- */
-function expectDraw(id: number, scores: Float32Array, settings: SamplingSettings, position: number): void {
-  const { ids, weights } = keptSet(scores, settings);
-  const total = weights.reduce((a, b) => a + b);
-  const u = uniform(settings.seed[0], settings.seed[1], position);
-  const index = ids.indexOf(id);
-  const before = weights.subarray(0, index).reduce((a, b) => a + b, 0) / total;
-  const after = before + (weights[index] ?? nan) / total;
-  const rounding = 1e-6 + 1e-9 * scores.length;
-  expect(u >= before - rounding && u <= after + rounding, `${id} is drawn by ${before} … ${after}, not ${u}`).toBe(
-    true,
-  );
-}
+const sampler = makeSampler.bind(undefined, gpu);
 
 const SETTINGS: [string, Partial<SamplingSettings>][] = [
   ["temperature alone", { temperature: 0.8 }],
@@ -514,3 +412,6 @@ describe("20,000 draws come as often as their probabilities say (chi², p > 0.00
     expect(chi).toBeLessThan(criticalChiSquared(bins - 1));
   });
 });
+
+// history_scan, and the variants of logits_adjust and sample. The other tiers, slow to compile for a CPU: *.gpu.long.
+describeSamplingOptions(gpu, "cpu");

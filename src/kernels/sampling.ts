@@ -1,6 +1,9 @@
+import { WordloomError } from "../errors";
 import { gridOf, read, write, type Dispatch } from "../gpu/pipelines";
 import { checkSize, makeDispatch, type KernelContext } from "./kernel";
 
+/** Bytes before the tokens of shaders/lib/history.wgsl. */
+export const HISTORY_HEADER_BYTES = 32;
 /** Bytes of one SliceSummary (shaders/lib/logits.wgsl). */
 export const SUMMARY_BYTES = 32;
 
@@ -19,34 +22,91 @@ export interface SamplerBuffers {
   summaries: GPUBuffer;
   /** [20, 2] u32 */
   top: GPUBuffer;
+  /** What looks back at the tokens needs; see shaders/lib/history. */
+  lookback?: LookbackBuffers | undefined;
+  /** [V] f32, with `processed`: the logits as the caller's own processor has left them. */
+  processed?: GPUBuffer | undefined;
   vocabSize: number;
 }
 
+export interface LookbackBuffers {
+  /** shaders/lib/history.wgsl */
+  history: GPUBuffer;
+  /** [ceil(V / 32)] u32 */
+  breakers: GPUBuffer;
+  /** [V] u32, zero at first */
+  matches: GPUBuffer;
+}
+
+/** A way to sample; each has its own pipelines, so that one costs nothing where it is not wanted. */
+export interface SamplerKind {
+  /** Biases or penalties are set. */
+  adjusted: boolean;
+  /** Something looks at the tokens in their order, or counts them. */
+  lookback: boolean;
+  /** The scores come from the caller's own processor. */
+  processed: boolean;
+  /** A cut by the distribution's shape is wanted. */
+  shaped: boolean;
+  statistics: boolean;
+  /** The likeliest are wanted, too. */
+  top: boolean;
+}
+
+/** Workgroups that history_scan has at most: enough to fill a GPU, and on a CPU hardly any. */
+const MOST_SCANNERS = { subgroups: 128, workgroup: 128, cpu: 4 };
+
 /**
- * The dispatches that turn logits into the next token; see shaders/logits_adjust, logits_reduce, logits_top, sample.
+ * The dispatches that turn logits into the next token; see shaders/history_scan, logits_adjust, logits_reduce,
+ * logits_top, sample.
  *
- * @param adjusted biases or penalties are set
- * @param top the likeliest are wanted, too
  * @param kept [V] f32, for tests: takes the weights that a draw is made from
  */
 export function sampleDispatches(
   context: KernelContext,
   buffers: SamplerBuffers,
-  { adjusted, top, kept }: { adjusted: boolean; top: boolean; kept?: GPUBuffer | undefined },
+  kind: SamplerKind,
+  kept?: GPUBuffer,
 ): Promise<Dispatch[]> {
   const { tier } = context;
   const { sequences, logits, scores, bias, usage, summaries, vocabSize } = buffers;
-  checkSize("logits", logits, vocabSize * 4);
+  const lookback = kind.lookback ? needed("lookback", buffers.lookback) : undefined;
+  const source = kind.processed ? needed("processed logits", buffers.processed) : logits;
+  const adjusted = kind.adjusted || kind.lookback || kind.processed;
+  checkSize("logits", source, vocabSize * 4);
   checkSize("summaries", summaries, tier.logitSlices * SUMMARY_BYTES);
   const shape = { V: vocabSize, SLICES: tier.logitSlices };
   const defines = { STEP: "decode", ADJUSTED: adjusted };
   const list: Promise<Dispatch>[] = [];
+  if (lookback) {
+    const { history, breakers, matches } = lookback;
+    checkSize("matches", matches, vocabSize * 4);
+    const places = (history.size - HISTORY_HEADER_BYTES) / 4;
+    const groups = Math.min(Math.ceil(places / tier.workgroupSize), MOST_SCANNERS[tier.reduction]);
+    list.push(
+      makeDispatch(context, "history_scan", {
+        label: "history_scan",
+        constants: {},
+        bindings: { 0: read(sequences), 1: read(history), 2: read(breakers), 3: write(usage), 6: write(matches) },
+        grid: () => [groups, 1, 1],
+      }),
+    );
+  }
   if (adjusted) {
     list.push(
       makeDispatch(context, "logits_adjust", {
         label: "logits_adjust",
+        ...(lookback && { defines: { HISTORY: true } }),
         constants: { V: vocabSize },
-        bindings: { 0: read(sequences), 1: read(logits), 2: read(bias), 3: read(usage), 6: write(scores) },
+        bindings: {
+          0: read(sequences),
+          1: read(source),
+          2: read(bias),
+          3: lookback ? write(usage) : read(usage),
+          4: lookback && write(lookback.matches),
+          5: lookback && read(lookback.history),
+          6: write(scores),
+        },
         grid: () => gridOf(Math.ceil(vocabSize / tier.workgroupSize)),
       }),
     );
@@ -60,7 +120,7 @@ export function sampleDispatches(
       grid: () => [tier.logitSlices, 1, 1],
     }),
   );
-  if (top) {
+  if (kind.top) {
     list.push(
       makeDispatch(context, "logits_top", {
         label: "logits_top",
@@ -71,17 +131,18 @@ export function sampleDispatches(
       }),
     );
   }
+  const { shaped: SHAPED, statistics: STATISTICS } = kind;
   list.push(
     makeDispatch(context, "sample", {
       label: "sample",
-      defines: { ...defines, KEPT: kept !== undefined },
+      defines: { ...defines, HISTORY: lookback !== undefined, SHAPED, STATISTICS, KEPT: kept !== undefined },
       constants: { ...shape, RADIX_BITS: tier.samplerRadixBits },
       workgroupSize: tier.samplerSize,
       bindings: {
         0: write(sequences),
         1: read(adjusted ? scores : logits),
         2: adjusted ? read(logits) : undefined,
-        3: adjusted ? write(usage) : undefined,
+        3: adjusted ? write(lookback?.history ?? usage) : undefined,
         4: read(summaries),
         6: kept && write(kept),
       },
@@ -89,6 +150,11 @@ export function sampleDispatches(
     }),
   );
   return Promise.all(list);
+}
+
+function needed<T>(name: string, value: T | undefined): T {
+  if (value === undefined) throw new WordloomError("internal", `the sampler was given no ${name}`);
+  return value;
 }
 
 /** The log-probability of targets[t] in row t of logits; see shaders/token_logprobs.wgsl. */

@@ -13,28 +13,16 @@ import { ReadbackRing } from "../../gpu/readback-ring";
 import type { Tier } from "../../gpu/tier";
 import { chooseTier } from "../../kernels/choose-tier";
 import { paddedWidth, RECORD_BYTES, type KernelContext } from "../../kernels/kernel";
-import { sampleDispatches, SUMMARY_BYTES } from "../../kernels/sampling";
+import { sampleDispatches, SUMMARY_BYTES, type SamplerBuffers, type SamplerKind } from "../../kernels/sampling";
 import type { DecoderSpec } from "../../models/decoder-spec";
 import type { DecoderProgram } from "../../models/operations";
-import {
-  MAX_END_TOKENS,
-  type Backend,
-  type BackendFacts,
-  type BeginOptions,
-  type SamplingSettings,
-  type StepResult,
-} from "../backend";
+import { MAX_END_TOKENS, type Backend, type BackendFacts, type BeginOptions, type StepResult } from "../backend";
 import { fuse } from "./fuse";
+import { encodeBreakers, encodeHistory, historyBytes, looksBack } from "./history";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
 import { Scorer } from "./scorer";
-import {
-  decodeReport,
-  encodeRecord,
-  POSITION_OFFSET,
-  REPORT_BYTES,
-  TOP_BYTES,
-} from "./sequence-record";
+import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
 import { weightBytes, WeightStore } from "./weight-store";
 
 export interface GpuBackendOptions extends PlanRequest {
@@ -97,8 +85,17 @@ interface Recording {
   head: readonly Dispatch[];
 }
 
-/** A way to sample: with biases or penalties or without, with the likeliest ids or without. */
-type SamplerKind = "plain" | "plain top" | "adjusted" | "adjusted top";
+/** What the run under way samples with. */
+interface Sampling extends Pick<BeginOptions, "processLogits"> {
+  list: readonly Dispatch[];
+  topCount: number;
+  tokenStatistics: boolean;
+  last: StepResult | undefined;
+}
+
+const PLAIN: SamplerKind = {
+  ...{ adjusted: false, lookback: false, processed: false, shaped: false, statistics: false, top: false },
+};
 
 class GpuBackend implements Backend {
   readonly runAhead = RUN_AHEAD;
@@ -116,9 +113,7 @@ class GpuBackend implements Backend {
   readonly #sequences: GPUBuffer;
   readonly #chunk: GPUBuffer;
   readonly #logits: GPUBuffer;
-  readonly #bias: GPUBuffer;
-  readonly #usage: GPUBuffer;
-  readonly #top: GPUBuffer;
+  readonly #sampler: SamplerBuffers;
   readonly #x: { decode: GPUBuffer; prefill: GPUBuffer; rowBytes: number };
   readonly #ring: ReadbackRing;
   readonly #recording: Promise<Recording>;
@@ -128,9 +123,11 @@ class GpuBackend implements Backend {
   #end: (error: WordloomError) => void = () => undefined;
   #failure: WordloomError | undefined;
   #ready: Recording | undefined;
-  readonly #recordSampler: (kind: SamplerKind) => Promise<Dispatch[]>;
-  #samplers = new Map<SamplerKind, readonly Dispatch[]>();
-  #sampling: { list: readonly Dispatch[]; topCount: number } | undefined;
+  readonly #kernels: KernelContext;
+  #samplers = new Map<string, readonly Dispatch[]>();
+  #sampling: Sampling | undefined;
+  /** The logits on their way to the caller's own processor; made when one is first used. */
+  #logitsStaging: GPUBuffer | undefined;
 
   constructor(gpu: GpuDevice, tier: Tier, options: GpuBackendOptions) {
     const { spec, program } = options;
@@ -168,9 +165,6 @@ class GpuBackend implements Backend {
     this.maxPrefillTokens = Math.min(tier.prefillRows, this.#plan.contextLength);
     this.#sequences = work.storage("sequence record", RECORD_BYTES);
     this.#chunk = work.storage("chunk", (CHUNK_HEADER_WORDS + this.maxPrefillTokens) * 4);
-    this.#bias = work.storage("logit bias", spec.vocabSize * 4);
-    this.#usage = work.storage("token usage", spec.vocabSize * 4);
-    this.#top = work.storage("top log-probabilities", TOP_BYTES);
     this.#ring = new ReadbackRing(work, MAX_IN_FLIGHT + 2, REPORT_BYTES + TOP_BYTES);
     this.weights = new WeightStore(device, arenas.weights, spec, this.#plan.dtype, maxBindingBytes);
 
@@ -195,14 +189,15 @@ class GpuBackend implements Backend {
       rowBytes: paddedWidth(spec.hiddenSize) * 4,
     };
     this.#logits = recorder.decodeValues.get(head.to, head.outputs);
-    const sampler = {
+    this.#kernels = kernels;
+    this.#sampler = {
       sequences: this.#sequences,
       logits: this.#logits,
       scores: work.storage("scores", spec.vocabSize * 4),
-      bias: this.#bias,
-      usage: this.#usage,
+      bias: work.storage("logit bias", spec.vocabSize * 4),
+      usage: work.storage("token usage", spec.vocabSize * 4),
       summaries: work.storage("logit summaries", tier.logitSlices * SUMMARY_BYTES),
-      top: this.#top,
+      top: work.storage("top log-probabilities", TOP_BYTES),
       vocabSize: spec.vocabSize,
     };
     this.#scorer = new Scorer({
@@ -215,14 +210,12 @@ class GpuBackend implements Backend {
       maxRows: this.maxPrefillTokens,
       maxBindingBytes,
     });
-    this.#recordSampler = (kind) =>
-      sampleDispatches(kernels, sampler, { adjusted: kind.startsWith("adjusted"), top: kind.endsWith("top") });
     // All at once: the browser compiles them in parallel, while the weights stream. Samplers that few use wait for `begin`.
     this.#recording = Promise.all([
       recorder.decode(body),
       recorder.prefill(body),
       recorder.decode([head]),
-      this.#sampler("plain"),
+      this.#samplerList(PLAIN),
     ]).then(([decodeBody, prefillBody, headList]) => ({ decodeBody, prefillBody, head: headList }));
     const { weights: held, work: scratch } = arenas;
     this.reservedBytes = held.sizeBytes - weightBytes(matrices, this.#plan.dtype) + scratch.sizeBytes;
@@ -261,7 +254,7 @@ class GpuBackend implements Backend {
     const encoder = this.#device.createCommandEncoder({ label: "warm-up" });
     const pass = encoder.beginComputePass({ label: "warm-up" });
     replay(pass, recording.prefillBody);
-    replay(pass, [...recording.decodeBody, ...recording.head, ...(await this.#sampler("plain"))]);
+    replay(pass, [...recording.decodeBody, ...recording.head, ...(await this.#samplerList(PLAIN))]);
     pass.end();
     this.#device.queue.submit([encoder.finish()]);
     await this.#guard(this.#device.queue.onSubmittedWorkDone());
@@ -269,39 +262,72 @@ class GpuBackend implements Backend {
 
   begin(options: BeginOptions): Promise<void> | void {
     this.#recorded();
-    const { sampling, endTokenIds } = options;
+    const { endTokenIds } = options;
     if (endTokenIds.length > MAX_END_TOKENS) {
       throw new WordloomError(
         "config-unsupported",
         `${endTokenIds.length} end tokens; at most ${MAX_END_TOKENS} are supported`,
       );
     }
-    const kind: SamplerKind = `${isAdjusted(sampling) ? "adjusted" : "plain"}${sampling.topLogprobs > 0 ? " top" : ""}`;
-    const recorded = this.#samplers.get(kind);
-    if (recorded !== undefined) return this.#beginWith(recorded, options);
-    return this.#guard(this.#sampler(kind)).then((list) => this.#beginWith(list, options));
+    const kind = kindOf(options);
+    const recorded = this.#samplers.get(nameOf(kind));
+    if (recorded !== undefined) return this.#beginWith(recorded, kind, options);
+    return this.#guard(this.#samplerList(kind)).then((list) => this.#beginWith(list, kind, options));
   }
 
-  #beginWith(list: readonly Dispatch[], options: BeginOptions): void {
-    const { sampling, promptTokens } = options;
-    this.#device.queue.writeBuffer(this.#sequences, 0, encodeRecord(options, this.#plan.contextLength));
-    if (isAdjusted(sampling)) this.#writeAdjustments(sampling, promptTokens);
-    this.#sampling = { list, topCount: sampling.topLogprobs };
+  #beginWith(list: readonly Dispatch[], kind: SamplerKind, options: BeginOptions): void {
+    const { sampling, promptTokens, processLogits } = options;
+    const { queue } = this.#device;
+    queue.writeBuffer(this.#sequences, 0, encodeRecord(options, this.#plan.contextLength));
+    if (kind.adjusted || kind.lookback || kind.processed) {
+      const bias = new Float32Array(this.#vocabSize);
+      for (const [id, value] of sampling.logitBias) bias[id] = value;
+      queue.writeBuffer(this.#sampler.bias, 0, bias);
+      const usage = new Uint32Array(this.#vocabSize);
+      if (!kind.lookback) for (const id of promptTokens) usage[id] = 0x80000000;
+      queue.writeBuffer(this.#sampler.usage, 0, usage);
+    }
+    const { lookback } = this.#sampler;
+    if (kind.lookback && lookback) {
+      queue.writeBuffer(lookback.history, 0, encodeHistory(options, this.#plan.contextLength));
+      queue.writeBuffer(lookback.breakers, 0, encodeBreakers(sampling, this.#vocabSize));
+      queue.writeBuffer(lookback.matches, 0, new Uint32Array(this.#vocabSize));
+    }
+    const { topLogprobs: topCount, tokenStatistics } = sampling;
+    this.#sampling = { list, topCount, tokenStatistics, processLogits, last: undefined };
   }
 
-  async #sampler(kind: SamplerKind): Promise<readonly Dispatch[]> {
-    const list = this.#samplers.get(kind) ?? (await this.#recordSampler(kind));
-    this.#samplers.set(kind, list);
+  /** Records it when it is first asked for, with the buffers that only it needs. */
+  async #samplerList(kind: SamplerKind): Promise<readonly Dispatch[]> {
+    const name = nameOf(kind);
+    const known = this.#samplers.get(name);
+    if (known) return known;
+    if (kind.lookback || kind.processed) await this.#makeRoomFor(kind);
+    const list = await sampleDispatches(this.#kernels, this.#sampler, kind);
+    this.#samplers.set(name, list);
     return list;
   }
 
-  #writeAdjustments({ logitBias }: SamplingSettings, promptTokens: Uint32Array): void {
-    const bias = new Float32Array(this.#vocabSize);
-    for (const [id, value] of logitBias) bias[id] = value;
-    this.#device.queue.writeBuffer(this.#bias, 0, bias);
-    const usage = new Uint32Array(this.#vocabSize);
-    for (const id of promptTokens) usage[id] = 0x80000000;
-    this.#device.queue.writeBuffer(this.#usage, 0, usage);
+  async #makeRoomFor({ lookback, processed }: SamplerKind): Promise<void> {
+    const { work } = this.#arenas;
+    if (lookback) {
+      this.#sampler.lookback ??= {
+        history: work.storage("token history", historyBytes(this.#plan.contextLength)),
+        breakers: work.storage("sequence breakers", Math.ceil(this.#vocabSize / 32) * 4),
+        matches: work.storage("repeated tokens", this.#vocabSize * 4),
+      };
+    }
+    if (processed) {
+      this.#sampler.processed ??= work.storage("processed logits", this.#vocabSize * 4);
+      const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+      this.#logitsStaging ??= work.create("logits readback", this.#vocabSize * 4, usage);
+    }
+    try {
+      await work.settled();
+    } catch (error) {
+      this.#sampler.lookback = this.#sampler.processed = this.#logitsStaging = undefined;
+      throw error;
+    }
   }
 
   prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
@@ -360,17 +386,40 @@ class GpuBackend implements Backend {
 
   /** Ends a step: chooses the token, copies the report out, submits, and reads it back. */
   async #sample(encoder: GPUCommandEncoder, pass: GPUComputePassEncoder): Promise<StepResult> {
-    if (this.#sampling === undefined) throw new WordloomError("internal", "a step before begin()");
-    const { list, topCount } = this.#sampling;
+    const sampling = this.#sampling;
+    if (sampling === undefined) throw new WordloomError("internal", "a step before begin()");
+    const { list, topCount, tokenStatistics, processLogits } = sampling;
+    if (processLogits) {
+      pass.end();
+      if (sampling.last?.done) return sampling.last; // the head writes nothing more, so there are no logits to show
+      await this.#processed(encoder, processLogits);
+      encoder = this.#device.createCommandEncoder({ label: "choice" });
+      pass = encoder.beginComputePass({ label: "choice" });
+    }
     replay(pass, list);
     pass.end();
     const staging = this.#ring.take();
     if (staging === undefined) throw new WordloomError("internal", `more than ${MAX_IN_FLIGHT} steps in flight`);
     encoder.copyBufferToBuffer(this.#sequences, 0, staging, 0, REPORT_BYTES);
-    if (topCount > 0) encoder.copyBufferToBuffer(this.#top, 0, staging, REPORT_BYTES, TOP_BYTES);
+    if (topCount > 0) encoder.copyBufferToBuffer(this.#sampler.top, 0, staging, REPORT_BYTES, TOP_BYTES);
     this.#device.queue.submit([encoder.finish()]);
     const bytes = topCount > 0 ? REPORT_BYTES + TOP_BYTES : REPORT_BYTES;
-    return decodeReport(await this.#guard(this.#ring.read(staging, bytes)), topCount);
+    const report = await this.#guard(this.#ring.read(staging, bytes));
+    return (sampling.last = decodeReport(report, topCount, tokenStatistics));
+  }
+
+  /** Submits what makes the logits, shows them to the caller's own processor, and puts its own in their place. */
+  async #processed(encoder: GPUCommandEncoder, process: NonNullable<BeginOptions["processLogits"]>): Promise<void> {
+    const [staging, processed] = [this.#logitsStaging, this.#sampler.processed];
+    if (!staging || !processed) throw new WordloomError("internal", "the processor's buffers were not made");
+    encoder.copyBufferToBuffer(this.#logits, 0, staging, 0, this.#vocabSize * 4);
+    this.#device.queue.submit([encoder.finish()]);
+    await this.#guard(staging.mapAsync(GPUMapMode.READ));
+    const logits = new Float32Array(staging.getMappedRange(0, this.#vocabSize * 4).slice(0));
+    staging.unmap();
+    const changed = await process(logits);
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#device.queue.writeBuffer(processed, 0, changed as Float32Array<ArrayBuffer>); // never shared: it may be posted
   }
 
   async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
@@ -446,5 +495,22 @@ class GpuBackend implements Backend {
 const GRACE_FOR_LOSS_MS = 50;
 const graceForLoss = () => new Promise((resolve) => setTimeout(resolve, GRACE_FOR_LOSS_MS));
 
-const isAdjusted = ({ logitBias, repetitionPenalty, frequencyPenalty, presencePenalty }: SamplingSettings) =>
-  logitBias.size > 0 || repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;
+function kindOf({ sampling, processLogits }: BeginOptions): SamplerKind {
+  const { logitBias, repetitionPenalty, frequencyPenalty, presencePenalty } = sampling;
+  const isDraw = sampling.temperature > 0;
+  return {
+    adjusted: logitBias.size > 0 || repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0,
+    lookback: looksBack(sampling),
+    processed: processLogits !== undefined,
+    shaped: isDraw && (sampling.topNSigma > 0 || sampling.typicalP < 1 || sampling.xtcProbability > 0),
+    statistics: sampling.tokenStatistics,
+    top: sampling.topLogprobs > 0,
+  };
+}
+
+/** "adjusted top"; "" for the plain one. */
+function nameOf(kind: SamplerKind): string {
+  return Object.entries(kind)
+    .flatMap(([name, isWanted]) => (isWanted ? [name] : []))
+    .join(" ");
+}

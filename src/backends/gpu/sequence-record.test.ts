@@ -1,18 +1,22 @@
 import { expect, test } from "vitest";
 import { shaderFiles } from "../../gpu/shader-files";
 import { RECORD_BYTES } from "../../kernels/kernel";
+import { HISTORY_HEADER_BYTES } from "../../kernels/sampling";
 import { samplingSettings } from "../../testing/sampling-settings";
+import { encodeBreakers, encodeHistory } from "./history";
 import { decodeReport, encodeRecord, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
 
-/** The shader's own list of members, in order, with their sizes in words. */
-const members = [
-  ...(shaderFiles.get("lib/sequence.wgsl") ?? "").matchAll(/^ {2}(\w+): (?:u32|f32|array<u32, (\d+)>),/gm),
-].map(([, name = "", count = "1"]) => ({ name, words: Number(count) }));
+/** A shader's own list of members, in order, with their sizes in words. */
+const membersOf = (file: string) =>
+  [...(shaderFiles.get(file) ?? "").matchAll(/^ {2}(\w+): (?:u32|f32|array<u32(?:, (\d+))?>),/gm)].map(
+    ([, name = "", count = "1"]) => ({ name, words: Number(count) }),
+  );
+const members = membersOf("lib/sequence.wgsl");
 
 /** Word index of a member, by the shader. */
-function wordOf(name: string): number {
+function wordOf(name: string, of = members): number {
   let at = 0;
-  for (const member of members) {
+  for (const member of of) {
     if (member.name === name) return at;
     at += member.words;
   }
@@ -34,6 +38,12 @@ test("every setting lies where the shader reads it", () => {
     presencePenalty: -0.25,
     seed: [7, 9],
     topLogprobs: 3,
+    typicalP: 0.75,
+    topNSigma: 1.5,
+    xtcProbability: 0.375,
+    xtcThreshold: 0.125,
+    minNewTokens: 4,
+    forcedTokens: [8, 9],
   });
   const record = encodeRecord(
     { sampling, promptTokens: new Uint32Array(), endTokenIds: [5, 6], maxNewTokens: 11 },
@@ -55,6 +65,12 @@ test("every setting lies where the shader reads it", () => {
     topCount: words[wordOf("top_count")],
     endCount: words[wordOf("end_count")],
     ends: [words[wordOf("ends")], words[wordOf("ends") + 1]],
+    typicalP: floats[wordOf("typical_p")],
+    topNSigma: floats[wordOf("top_n_sigma")],
+    xtcProbability: floats[wordOf("xtc_probability")],
+    xtcThreshold: floats[wordOf("xtc_threshold")],
+    minimum: words[wordOf("minimum")],
+    forcedCount: words[wordOf("forced_count")],
   };
   expect(found).toEqual({
     limit: 11,
@@ -70,6 +86,12 @@ test("every setting lies where the shader reads it", () => {
     topCount: 3,
     endCount: 2,
     ends: [5, 6],
+    typicalP: 0.75,
+    topNSigma: 1.5,
+    xtcProbability: 0.375,
+    xtcThreshold: 0.125,
+    minimum: 4,
+    forcedCount: 2,
   });
 });
 
@@ -115,6 +137,9 @@ test("a report is read from the words that the shader writes", () => {
   words.set([8, 0, 9, 0], REPORT_BYTES / 4);
   floats[REPORT_BYTES / 4 + 1] = -0.25;
   floats[REPORT_BYTES / 4 + 3] = -1.5;
+  words[wordOf("rank")] = 17;
+  floats[wordOf("entropy")] = 2.5;
+  expect(decodeReport(report, 0, true)).toMatchObject({ top: [], statistics: { rank: 17, entropy: 2.5 } });
   expect(decodeReport(report, 2)).toEqual({
     id: 42,
     count: 3,
@@ -126,4 +151,44 @@ test("a report is read from the words that the shader writes", () => {
       { id: 9, logprob: -1.5 },
     ],
   });
+});
+
+test("the history's settings and tokens lie where the shader reads them, as far as there are positions", () => {
+  const sampling = samplingSettings({
+    penaltyLastN: 64,
+    noRepeatNgramSize: 3,
+    dryMultiplier: 0.5,
+    dryBase: 2,
+    dryAllowedLength: 4,
+    forcedTokens: [7, 8, 9],
+    dryBreakers: new Set([0, 33, 500]),
+  });
+  const options = { sampling, promptTokens: Uint32Array.of(5, 6), endTokenIds: [], maxNewTokens: 1 };
+  const bytes = encodeHistory(options, 3);
+  const [words, floats] = [new Uint32Array(bytes), new Float32Array(bytes)];
+  const history = membersOf("lib/history.wgsl");
+  const at = (name: string) => wordOf(name, history);
+  expect(at("tokens") * 4).toBe(HISTORY_HEADER_BYTES);
+  expect({
+    promptLength: words[at("prompt_length")],
+    penaltyLastN: words[at("penalty_last_n")],
+    ngramSize: words[at("ngram_size")],
+    multiplier: floats[at("dry_multiplier")],
+    baseLog2: floats[at("dry_base_log2")],
+    allowed: words[at("dry_allowed")],
+    longest: words[at("dry_longest")],
+    lastN: words[at("dry_last_n")],
+    tokens: [...words.subarray(at("tokens"))],
+  }).toEqual({
+    promptLength: 2,
+    penaltyLastN: 64,
+    ngramSize: 3,
+    multiplier: 0.5,
+    baseLog2: 1,
+    allowed: 4,
+    longest: 68,
+    lastN: 0xffffffff,
+    tokens: [5, 6, 7, 8], // positions 0 to 2, and the token after them, which no position is left for
+  });
+  expect([...encodeBreakers(sampling, 100)]).toEqual([1, 2, 0, 0]);
 });

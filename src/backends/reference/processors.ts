@@ -4,14 +4,12 @@
  *
  * Scores are rounded to float32 after each step, as on the GPU, so that equal scores are equal in both.
  */
-import type { SamplingSettings } from "../backend";
+import { DRY_LONGEST_REPEAT, type SamplingSettings } from "../backend";
 
 /** Stands for +inf, and bounds finite scores, so that no difference of two is NaN; WGSL has no infinity to write. */
 export const MAX_SCORE = Math.fround(3.0e38);
-/** Repeated tokens beyond the allowed length that DRY counts at most; 1.75 to this power is a ban. */
-export const DRY_LONGEST = 64;
 /** No penalty of DRY exceeds multiplier · 2^this, which float32 holds. */
-export const DRY_LARGEST_EXPONENT = 100;
+const DRY_LARGEST_EXPONENT = 100;
 
 /** A logit as it counts: NaN is the lowest (−inf), +inf is MAX_SCORE, finite ones lie within ±MAX_SCORE. */
 export function cleanLogit(logit: number): number {
@@ -90,7 +88,7 @@ export function processLogits(
 /**
  * For each token that would go on repeating: how many tokens before one of its earlier places equal the last ones, the
  * most over all places, where that reaches the allowed length. Counting ends at a breaker, at the beginning of the
- * window, and DRY_LONGEST after the allowed length; a breaker itself is never penalized.
+ * window, and DRY_LONGEST_REPEAT after the allowed length; a breaker itself is never penalized.
  *
  * Source: p-e-w 2024, "DRY: A modern repetition penalty" (text-generation-webui, pull request 5677).
  */
@@ -102,7 +100,7 @@ export function repeatedLengths(history: readonly number[], settings: SamplingSe
   for (let at = first + 1; at < history.length; at++) {
     const id = history[at] as number; // within the history
     if (dryBreakers.has(id)) continue;
-    const length = matchedBefore(history, at, first, dryAllowedLength + DRY_LONGEST, dryBreakers);
+    const length = matchedBefore(history, at, first, dryAllowedLength + DRY_LONGEST_REPEAT, dryBreakers);
     if (length >= dryAllowedLength) lengths.set(id, Math.max(length, lengths.get(id) ?? 0));
   }
   return lengths;

@@ -2,7 +2,7 @@
 import type { Backend, KvDtype, WeightDtype } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { packRows, unpackRows } from "../formats/quantization";
-import { emit } from "../models/decoder";
+import { emit, keptPerPosition } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
 
 export type BackendName = "auto" | "webgpu" | "reference";
@@ -72,10 +72,9 @@ const REFERENCE_KV_BYTES = 256 * 2 ** 20;
 
 /** The model's context length, cut so that its KV cache takes at most a quarter of the budget. */
 export function referenceContextLength(spec: DecoderSpec, memoryBudgetBytes: number | undefined): number {
-  const bytesPerPosition = spec.layers.reduce(
-    (sum, { attention }) => sum + 2 * attention.keyValueHeadCount * attention.headDim * 4,
-    0,
-  );
+  const bytesPerPosition = keptPerPosition(spec)
+    .flat()
+    .reduce((sum, numbers) => sum + numbers * 4, 0);
   const kvBytes = memoryBudgetBytes === undefined ? REFERENCE_KV_BYTES : memoryBudgetBytes / 4;
   return Math.max(1, Math.min(spec.contextLength, Math.floor(kvBytes / bytesPerPosition)));
 }

@@ -23,6 +23,7 @@ test.each<[GoldenModel, Record<string, unknown>, string]>([
   ["stablelm-parallel", {}, "stablelm"],
   ["phi", {}, "phi"],
   ["phi3-longrope", {}, "phi3"],
+  ["lfm2", {}, "lfm2"],
 ])("the golden %s as GGUF is what it is as safetensors", async (model, changes, modelType) => {
   const config = { ...readFolderJson(goldenFolder(model), "config.json"), ...changes };
   const tensors = readCheckpoint(goldenFolder(model));

@@ -155,7 +155,7 @@ test("kernels of the GPU tiers run on a device with default limits and no featur
     x: gpu.upload(ones),
   };
   const [heads, headDim, splits] = [1, 128, context.tier.attentionSplits];
-  const cache = () => gpu.empty(cacheBytes(heads, headDim, 4, "f16"));
+  const cache = () => gpu.empty(cacheBytes(heads * headDim, 4, "f16"));
   const vocabSize = 32;
   const perId = () => gpu.empty(vocabSize * 4);
   const list = await Promise.all([

@@ -110,7 +110,7 @@ function layerOf({ heads, kvHeads, headDim, pairing, rotary, kv, window, softcap
   };
   const filled = () => held(kv, normalValues(random, CAPACITY * kvHeads * headDim));
   const cache = { keys: filled(), values: filled() };
-  const bytes = cacheBytes(kvHeads, headDim, CAPACITY, kv);
+  const bytes = cacheBytes(kvHeads * headDim, CAPACITY, kv);
   const onGpu = (values: Float32Array) => pack(kv, transposed(values, CAPACITY, kvHeads, headDim));
   const layer: AttentionLayer = {
     headCount: heads,

@@ -30,9 +30,9 @@ export interface AttentionLayer {
   };
 }
 
-/** Bytes of one layer's keys (and as many of its values) for `capacity` positions. */
-export const cacheBytes = (keyValueHeadCount: number, headDim: number, capacity: number, format: KvFormat) =>
-  keyValueHeadCount * headDim * capacity * (format === "f16" ? 2 : 4);
+/** Bytes of one array of the KV cache that keeps `numbers` of each of `capacity` positions: a layer's keys, say. */
+export const cacheBytes = (numbers: number, capacity: number, format: KvFormat) =>
+  numbers * capacity * (format === "f16" ? 2 : 4);
 
 /** Bytes of the cosines and sines of `pairs` rotated pairs at `positions` positions. */
 export const ropeTableBytes = (pairs: number, positions: number) => positions * pairs * 8;

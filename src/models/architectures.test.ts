@@ -1,6 +1,7 @@
 /** What each architecture's config.json may say: defaults, switches, refusals, names. Numbers: golden.test.ts. */
 import { describe, expect, test } from "vitest";
 import { WordloomError } from "../errors";
+import { attentionIn } from "../testing/attention-in";
 import {
   GOLDEN_MODELS,
   type GoldenModel,
@@ -21,7 +22,7 @@ function specOf(model: GoldenModel, changes: Config = {}): DecoderSpec {
 }
 
 const layersOf = (...spec: Parameters<typeof specOf>): readonly LayerSpec[] => specOf(...spec).layers;
-const windows = (...spec: Parameters<typeof specOf>) => layersOf(...spec).map(({ attention }) => attention.window);
+const windows = (...spec: Parameters<typeof specOf>) => layersOf(...spec).map((layer) => attentionIn(layer).window);
 const firstLayer = (...spec: Parameters<typeof specOf>) => layersOf(...spec)[0];
 const namesOf = (...spec: Parameters<typeof specOf>) => specOf(...spec).tensors.map(({ name }) => name);
 
@@ -101,7 +102,7 @@ describe("where a key is absent, transformers' default holds; null switches off"
     const absent = { attn_logit_softcapping: undefined, final_logit_softcapping: undefined };
     const off = { attn_logit_softcapping: null, final_logit_softcapping: null };
     const caps = (model: GoldenModel, changes: Config) => [
-      firstLayer(model, changes)?.attention.softcap,
+      attentionIn(firstLayer(model, changes)).softcap,
       specOf(model, changes).head.softcap,
     ];
     expect(caps("gemma2", absent)).toEqual([50, 30]);
@@ -112,12 +113,12 @@ describe("where a key is absent, transformers' default holds; null switches off"
 
   test("heads are tied or not, as each class has it", () => {
     const tied = GOLDEN_MODELS.filter((model) => specOf(model, { tie_word_embeddings: undefined }).head.tied);
-    expect(tied).toEqual(["gpt2", "gemma3_text", "gemma2", "smollm3", "gpt_neo"]);
+    expect(tied).toEqual(["gpt2", "gemma3_text", "gemma2", "smollm3", "gpt_neo", "lfm2", "lfm2-bias"]);
   });
 
   test("key/value heads", () => {
     const count = (model: GoldenModel, heads: number, value: unknown) =>
-      firstLayer(model, { num_attention_heads: heads, head_dim: 16, num_key_value_heads: value })?.attention
+      attentionIn(firstLayer(model, { num_attention_heads: heads, head_dim: 16, num_key_value_heads: value }))
         .keyValueHeadCount;
     expect(count("mistral", 32, undefined)).toBe(8);
     expect(count("mistral", 32, null)).toBe(32);
@@ -127,7 +128,7 @@ describe("where a key is absent, transformers' default holds; null switches off"
   });
 
   test("qwen3's heads have 128 elements", () => {
-    expect(firstLayer("qwen3", { head_dim: undefined })?.attention.headDim).toBe(128);
+    expect(attentionIn(firstLayer("qwen3", { head_dim: undefined })).headDim).toBe(128);
   });
 
   test("granite scales nothing, not even scores", () => {
@@ -138,7 +139,7 @@ describe("where a key is absent, transformers' default holds; null switches off"
       logits_scaling: undefined,
     };
     expect(specOf("granite", changes)).toMatchObject({ embeddingScale: 1, head: { scale: 1 } });
-    expect(firstLayer("granite", changes)).toMatchObject({ residualScale: 1, attention: { scale: 1 } });
+    expect(firstLayer("granite", changes)).toMatchObject({ residualScale: 1, mixer: { scale: 1 } });
   });
 
   test("gpt_neo alternates, as its 12-layer default says", () => {
@@ -150,7 +151,7 @@ describe("where a key is absent, transformers' default holds; null switches off"
 describe("switches", () => {
   test("no_rope_layers has 1 where a layer turns; without it, every no_rope_layer_interval-th does not", () => {
     const turning = (changes: Config) =>
-      layersOf("smollm3", changes).map(({ attention }) => attention.rope !== undefined);
+      layersOf("smollm3", changes).map((layer) => attentionIn(layer).rope !== undefined);
     expect(turning({})).toEqual([true, true, true, false, true]);
     expect(turning({ no_rope_layers: [0, 1, 1, 1, 0] })).toEqual([false, true, true, true, false]);
     expect(turning({ no_rope_layers: null, no_rope_layer_interval: 2 })).toEqual([true, false, true, false, true]);
@@ -158,7 +159,7 @@ describe("switches", () => {
 
   test("use_parallel_residual", () => {
     expect(firstLayer("gpt_neox", { use_parallel_residual: false })?.residual).toBe("sequential");
-    expect(firstLayer("stablelm-parallel")?.mlpNorm).toBe("attention_norm");
+    expect(firstLayer("stablelm-parallel")?.mlpNorm).toBe("mixer_norm");
     expect(namesOf("stablelm-parallel")).not.toContain("layers.0.mlp_norm.weight");
     expect(namesOf("stablelm-parallel", { use_parallel_residual: false })).toContain("layers.0.mlp_norm.weight");
   });

@@ -81,7 +81,17 @@ export function attentionOf(
   further: Partial<AttentionSpec> = {},
 ): AttentionSpec {
   const scale = 1 / Math.sqrt(headDim);
-  return { headCount, keyValueHeadCount, headDim, scale, rope, qkvBias: false, outputBias: false, ...further };
+  return {
+    kind: "attention",
+    headCount,
+    keyValueHeadCount,
+    headDim,
+    scale,
+    rope,
+    qkvBias: false,
+    outputBias: false,
+    ...further,
+  };
 }
 
 /** What an architecture's file says beside sizes and keys that all have. */

@@ -35,17 +35,19 @@ export interface HeadSpec {
 }
 
 /**
- * sequential:  x += attention(norm(x));  x += mlp(norm(x))
- * parallel:    x += attention(norm(x)) + mlp(norm(x)), both of the same x (GPT-NeoX, Phi)
+ * A layer is two blocks: the mixer, in which a token sees those before it, and the MLP, in which each is alone.
+ *
+ * sequential:  x += mixer(norm(x));  x += mlp(norm(x))
+ * parallel:    x += mixer(norm(x)) + mlp(norm(x)), both of the same x (GPT-NeoX, Phi)
  */
 export interface LayerSpec {
   /** Before the block; undefined where the model has only a norm after it (OLMo 2). */
-  attentionNorm: NormSpec | undefined;
-  attention: AttentionSpec;
-  /** Of the block's result, before it is added (Gemma, OLMo 2); tensors attention_post_norm. */
-  attentionPostNorm?: NormSpec;
-  /** "attention_norm": the MLP reads the attention's norm (Phi). */
-  mlpNorm: NormSpec | "attention_norm" | undefined;
+  mixerNorm: NormSpec | undefined;
+  mixer: AttentionSpec | ConvolutionSpec;
+  /** Of the block's result, before it is added (Gemma, OLMo 2); tensors mixer_post_norm. */
+  mixerPostNorm?: NormSpec;
+  /** "mixer_norm": the MLP reads the mixer's norm (Phi). */
+  mlpNorm: NormSpec | "mixer_norm" | undefined;
   mlp: MlpSpec;
   /** Tensors mlp_post_norm. */
   mlpPostNorm?: NormSpec;
@@ -63,6 +65,7 @@ export interface NormSpec {
 }
 
 export interface AttentionSpec {
+  kind: "attention";
   headCount: number;
   keyValueHeadCount: number;
   headDim: number;
@@ -81,6 +84,14 @@ export interface AttentionSpec {
   /** Biases on the q, k, v projections, and on the output projection. */
   qkvBias: boolean;
   outputBias: boolean;
+}
+
+/** A short convolution between two gates (LFM2): a token sees the last `taps` positions, its own included. */
+export interface ConvolutionSpec {
+  kind: "convolution";
+  taps: number;
+  /** On the three projections before it, on itself, and on the output projection. */
+  bias: boolean;
 }
 
 export interface RopeSpec {
@@ -109,9 +120,11 @@ export interface MlpSpec {
  * `layers.N.` stands before the names of a layer.
  *
  * token_embedding [V, D] · position_embedding [P, D] · final_norm.weight/.bias [D] · head.weight [V, D] · head.bias [V]
- * layers.N. attention_norm.weight/.bias · q|k|v.weight/.bias · q_norm|k_norm.weight/.bias · output.weight/.bias
- *           attention_post_norm.weight/.bias · mlp_norm.weight/.bias · gate|up|down.weight/.bias
- *           mlp_post_norm.weight/.bias
+ * layers.N. mixer_norm.weight/.bias · mixer_post_norm.weight/.bias
+ *           attention:    q|k|v.weight/.bias · q_norm|k_norm.weight/.bias · output.weight/.bias
+ *           convolution:  input_gate|output_gate|convolved.weight/.bias · convolution.weight [taps, D], .bias [D] ·
+ *                         convolution_output.weight/.bias
+ *           mlp_norm.weight/.bias · gate|up|down.weight/.bias · mlp_post_norm.weight/.bias
  */
 export type TensorName = string;
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { tinyModel } from "../testing/tiny-models";
 import { madeUpSpec } from "../testing/made-up-architecture";
-import { emit, weightMatrices } from "./decoder";
+import { emit, keptPerPosition, weightMatrices } from "./decoder";
 import type { LayerSpec } from "./decoder-spec";
 import type { Operation } from "./operations";
+import { readModelConfig } from "./registry";
 
 const llama = tinyModel({ kind: "llama", layers: 1 }).spec;
 const gpt2 = tinyModel({ kind: "gpt2", layers: 1, tied: false }).spec;
@@ -16,6 +17,8 @@ function valuesRead(operation: Operation): readonly string[] {
       return [];
     case "attention":
       return [operation.q, operation.k, operation.v];
+    case "convolution":
+      return [operation.inputGate, operation.outputGate, operation.convolved];
     case "activation":
       return operation.up === undefined ? [operation.gate] : [operation.gate, operation.up];
     case "add":
@@ -29,7 +32,7 @@ test("llama is, in this order", () => {
   const { body, head } = emit(llama);
   expect(named(body)).toEqual([
     "embed x",
-    "norm layers.0.attention_norm",
+    "norm layers.0.mixer_norm",
     "linear layers.0.q",
     "linear layers.0.k",
     "linear layers.0.v",
@@ -56,15 +59,36 @@ test("gpt2 has positions, no gate, biases, and here a head of its own", () => {
   expect(head[1]).toMatchObject({ weight: "head.weight", bias: undefined });
 });
 
+const lfm2 = readModelConfig(
+  {
+    ...{ model_type: "lfm2", vocab_size: 65, hidden_size: 36, intermediate_size: 60, num_hidden_layers: 2 },
+    ...{ num_attention_heads: 3, num_key_value_heads: 1, layer_types: ["conv", "full_attention"], conv_bias: true },
+  },
+  undefined,
+).spec;
+
+test("a convolution stands where attention would, between projections of the same norm and one that is added", () => {
+  expect(named(emit(lfm2).body).slice(1, 8)).toEqual([
+    "norm layers.0.mixer_norm",
+    "linear layers.0.input_gate",
+    "linear layers.0.output_gate",
+    "linear layers.0.convolved",
+    "convolution layers.0.convolution",
+    "linear layers.0.convolution_output",
+    "add x",
+  ]);
+  expect(keptPerPosition(lfm2)).toEqual([[36], [12, 12]]);
+});
+
 const madeUp = madeUpSpec({ num_hidden_layers: 2 });
 
 test("blocks that read the same x come both before what they add; norms after a block before it is added", () => {
   const { body, head } = emit(madeUp);
   const layers = named(body).map((name) => name.replace(/layers\.\d\./, ""));
-  const attention = ["norm attention_norm", "linear q", "linear k", "linear v"];
+  const attention = ["norm mixer_norm", "linear q", "linear k", "linear v"];
   const heads = ["head_norm q_norm", "head_norm k_norm", "attention attention"];
   const mlp = ["norm mlp_norm", "linear gate", "linear up", "activation activation"];
-  const addAttention = ["linear output", "norm attention_post_norm", "add x"];
+  const addAttention = ["linear output", "norm mixer_post_norm", "add x"];
   const addMlp = ["linear down", "add x"];
   expect(layers).toEqual([
     "embed x",
@@ -82,12 +106,12 @@ test("a layer without norms before its blocks reads x; a shared norm is taken tw
     emit({ ...madeUp, layers: [changed] }).body.flatMap((operation) =>
       operation.op === "linear" ? [`${operation.to} of ${operation.from}`.replaceAll("layers.0.", "")] : [],
     );
-  const without = { ...layer, attentionNorm: undefined, mlpNorm: undefined };
+  const without = { ...layer, mixerNorm: undefined, mlpNorm: undefined };
   expect(inputs(without)).toEqual(expect.arrayContaining(["q of x", "v of x", "gate of x", "up of x"]));
-  const norms = emit({ ...madeUp, layers: [{ ...layer, mlpNorm: "attention_norm" }] }).body.filter(
-    ({ to }) => to === "layers.0.attention_norm" || to === "layers.0.mlp_norm",
+  const norms = emit({ ...madeUp, layers: [{ ...layer, mlpNorm: "mixer_norm" }] }).body.filter(
+    ({ to }) => to === "layers.0.mixer_norm" || to === "layers.0.mlp_norm",
   );
-  expect(norms.map((norm) => "weight" in norm && norm.weight)).toEqual(Array(2).fill("layers.0.attention_norm.weight"));
+  expect(norms.map((norm) => "weight" in norm && norm.weight)).toEqual(Array(2).fill("layers.0.mixer_norm.weight"));
 });
 
 describe.each([
@@ -98,6 +122,7 @@ describe.each([
     tinyModel({ kind: "llama", tied: false, config: { attention_bias: true, mlp_bias: true } }).spec,
   ],
   ["gpt2", gpt2],
+  ["lfm2 with biases", lfm2],
 ])("%s", (_, spec) => {
   const program = emit(spec);
   const operations = [...program.body, ...program.head];
@@ -126,10 +151,14 @@ describe.each([
     for (const operation of operations) {
       if (operation.op === "linear")
         expect(shapes.get(operation.weight)).toEqual([operation.outputs, operation.inputs]);
+      if (operation.op === "convolution") {
+        expect(shapes.get(operation.weight)).toEqual([operation.taps, operation.width]);
+        expect(operation.bias && shapes.get(operation.bias)).toEqual([1, operation.width]);
+      }
     }
   });
 
-  test("norms, biases and positions are not among the matrices", () => {
-    expect([...weightMatrices(program)].filter((name) => /norm|bias|position/.test(name))).toEqual([]);
+  test("norms, biases, convolutions and positions are not among the matrices", () => {
+    expect([...weightMatrices(program)].filter((name) => /norm|bias|position|convolution\./.test(name))).toEqual([]);
   });
 });

@@ -5,12 +5,12 @@
  *   per layer:  x += output(attention(q, k, v of norm(x)));   x += down(activation(gate, up of norm(x)))
  *   logits = head(norm(x))
  *
- * A spec may leave a norm out, put one after a block, normalize q and k, scale what is added, or let both blocks read
- * the same x (parallel).
+ * A spec may leave a norm out, put one after a block, normalize q and k, scale what is added, let both blocks read
+ * the same x (parallel), or have a short convolution in attention's place.
  *
  * Source: Vaswani et al. 2017, with the norm before each block (Xiong et al. 2020, "pre-LN").
  */
-import type { DecoderSpec, LayerSpec, NormSpec, TensorName } from "./decoder-spec";
+import type { AttentionSpec, ConvolutionSpec, DecoderSpec, LayerSpec, NormSpec, TensorName } from "./decoder-spec";
 import type { DecoderProgram, Operation, ValueName } from "./operations";
 
 export function emit(spec: DecoderSpec): DecoderProgram {
@@ -41,32 +41,44 @@ export function emit(spec: DecoderSpec): DecoderProgram {
 function emitLayer(layer: LayerSpec, index: number, width: number): Operation[] {
   const at = `layers.${index}.`;
   const scale = layer.residualScale ?? 1;
-  const attention = emitAttention(layer, index, width);
+  const mixer = emitMixer(layer, index, width);
   const mlp = emitMlp(layer, at, width);
-  const addAttention = emitAdd("output", attention.output, layer.attentionPostNorm, "attention_post_norm");
-  const addMlp = emitAdd("down", mlp.down, layer.mlpPostNorm, "mlp_post_norm");
+  const addMixer = emitAdd(mixer.last, layer.mixerPostNorm, "mixer_post_norm");
+  const addMlp = emitAdd(mlp.last, layer.mlpPostNorm, "mlp_post_norm");
   // Parallel: both blocks read x before either is added to it.
   return layer.residual === "parallel"
-    ? [...attention.operations, ...mlp.operations, ...addAttention, ...addMlp]
-    : [...attention.operations, ...addAttention, ...mlp.operations, ...addMlp];
+    ? [...mixer.operations, ...mlp.operations, ...addMixer, ...addMlp]
+    : [...mixer.operations, ...addMixer, ...mlp.operations, ...addMlp];
 
-  function emitAdd(name: string, product: Operation, post: NormSpec | undefined, postName: string): Operation[] {
+  function emitAdd(product: Operation, post: NormSpec | undefined, postName: string): Operation[] {
     const add = (from: ValueName): Operation => ({ op: "add", from, to: "x", width, scale });
-    if (post === undefined) return [product, add(at + name)];
-    return [product, norm(at + name, at + postName, at + postName, post, width), add(at + postName)];
+    if (post === undefined) return [product, add(product.to)];
+    return [product, norm(product.to, at + postName, at + postName, post, width), add(at + postName)];
   }
 }
 
-/** What comes before the block's last product, and that product, whose result is added to x. */
-function emitAttention(
-  { attentionNorm, attention: spec }: LayerSpec,
-  layer: number,
-  width: number,
-): { operations: Operation[]; output: Operation } {
+/** What comes before a block's last product, and that product, whose result is added to x. */
+interface Block {
+  operations: Operation[];
+  last: Operation;
+}
+
+function emitMixer({ mixerNorm, mixer }: LayerSpec, layer: number, width: number): Block {
+  const input = mixerNorm === undefined ? "x" : `layers.${layer}.mixer_norm`;
+  const { operations, last } =
+    mixer.kind === "attention"
+      ? emitAttention(mixer, input, layer, width)
+      : emitConvolution(mixer, input, layer, width);
+  return {
+    operations: [...(mixerNorm === undefined ? [] : [norm("x", input, input, mixerNorm, width)]), ...operations],
+    last,
+  };
+}
+
+function emitAttention(spec: AttentionSpec, input: ValueName, layer: number, width: number): Block {
   const at = `layers.${layer}.`;
   const { headCount, keyValueHeadCount, headDim, queryKeyNorm } = spec;
   const queryWidth = headCount * headDim;
-  const input = attentionNorm === undefined ? "x" : `${at}attention_norm`;
   const project = (name: string, heads: number) =>
     linear(input, at + name, at + name, width, heads * headDim, spec.qkvBias);
   const normalize = (name: string, heads: number): Operation[] => {
@@ -79,7 +91,6 @@ function emitAttention(
   const [q, k] = queryKeyNorm === undefined ? [`${at}q`, `${at}k`] : [`${at}q_norm`, `${at}k_norm`];
   return {
     operations: [
-      ...(attentionNorm === undefined ? [] : [norm("x", input, input, attentionNorm, width)]),
       project("q", headCount),
       project("k", keyValueHeadCount),
       project("v", keyValueHeadCount),
@@ -87,23 +98,33 @@ function emitAttention(
       ...normalize("k", keyValueHeadCount),
       { op: "attention", layer, q, k, v: `${at}v`, to: `${at}attention`, spec },
     ],
-    output: linear(`${at}attention`, `${at}output`, `${at}output`, queryWidth, width, spec.outputBias),
+    last: linear(`${at}attention`, `${at}output`, `${at}output`, queryWidth, width, spec.outputBias),
   };
 }
 
-function emitMlp(
-  { attentionNorm, mlpNorm, mlp }: LayerSpec,
-  at: string,
-  width: number,
-): { operations: Operation[]; down: Operation } {
+function emitConvolution({ taps, bias }: ConvolutionSpec, input: ValueName, layer: number, width: number): Block {
+  const at = `layers.${layer}.`;
+  const [to, output] = [`${at}convolution`, `${at}convolution_output`];
+  const [inputGate, outputGate, convolved] = [`${at}input_gate`, `${at}output_gate`, `${at}convolved`];
+  const project = (name: string) => linear(input, name, name, width, width, bias);
+  return {
+    operations: [
+      ...[inputGate, outputGate, convolved].map(project),
+      { op: "convolution", layer, inputGate, outputGate, convolved, to, ...tensors(to, bias), taps, width },
+    ],
+    last: linear(to, output, output, width, width, bias),
+  };
+}
+
+function emitMlp({ mixerNorm, mlpNorm, mlp }: LayerSpec, at: string, width: number): Block {
   const inner = mlp.intermediateSize;
   const gated = mlp.kind === "gated";
-  const shared = mlpNorm === "attention_norm";
-  const spec = shared ? attentionNorm : mlpNorm;
+  const shared = mlpNorm === "mixer_norm";
+  const spec = shared ? mixerNorm : mlpNorm;
   const input = spec === undefined ? "x" : `${at}mlp_norm`;
   return {
     operations: [
-      ...(spec === undefined ? [] : [norm("x", input, shared ? `${at}attention_norm` : input, spec, width)]),
+      ...(spec === undefined ? [] : [norm("x", input, shared ? `${at}mixer_norm` : input, spec, width)]),
       ...(gated ? [linear(input, `${at}gate`, `${at}gate`, width, inner, mlp.bias)] : []),
       linear(input, `${at}up`, `${at}up`, width, inner, mlp.bias),
       {
@@ -115,7 +136,7 @@ function emitMlp(
         width: inner,
       },
     ],
-    down: linear(`${at}activation`, `${at}down`, `${at}down`, inner, width, mlp.bias),
+    last: linear(`${at}activation`, `${at}down`, `${at}down`, inner, width, mlp.bias),
   };
 }
 
@@ -155,6 +176,18 @@ function tensors(tensor: string, bias: boolean): { weight: TensorName; bias: Ten
   return { weight: `${tensor}.weight`, bias: bias ? `${tensor}.bias` : undefined };
 }
 
+/**
+ * How many numbers each layer keeps of a position in the KV cache, array by array: keys and values, or what is
+ * convolved. Of all positions, also in a convolution: going back to an earlier one is then setting a number.
+ */
+export function keptPerPosition({ layers, hiddenSize }: Pick<DecoderSpec, "layers" | "hiddenSize">): number[][] {
+  return layers.map(({ mixer }) => {
+    if (mixer.kind === "convolution") return [hiddenSize];
+    const width = mixer.keyValueHeadCount * mixer.headDim;
+    return [width, width];
+  });
+}
+
 /** Numbers a model learned; a tied head counts once. */
 export function countParameters(spec: DecoderSpec): number {
   return spec.tensors.reduce((sum, { shape: [rows, columns] }) => sum + rows * columns, 0);
@@ -162,7 +195,7 @@ export function countParameters(spec: DecoderSpec): number {
 
 /**
  * The tensors that a backend holds in the chosen dtype: matrices of linear operations and the token embedding. Norms,
- * biases and learned positions are few, and stay float32.
+ * biases, convolutions and learned positions are few, and stay float32.
  */
 export function weightMatrices({ body, head }: DecoderProgram): ReadonlySet<TensorName> {
   const names = [...body, ...head].map((operation) => {

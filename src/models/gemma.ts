@@ -42,9 +42,9 @@ export function readGemma(config: ConfigReader, sizes: Sizes, variant: GemmaVari
   config.isSet("hidden_act"); // an older key, which transformers does not read for these models
   config.only("use_bidirectional_attention", false);
   const layers = types.map((type, layer) => ({
-    attentionNorm: norm,
-    attention: attentionOf(sizes, ropes[type], { ...attention, window: windows[layer] }),
-    attentionPostNorm: norm,
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, ropes[type], { ...attention, window: windows[layer] }),
+    mixerPostNorm: norm,
     mlpNorm: norm,
     mlp,
     mlpPostNorm: norm,
@@ -66,10 +66,10 @@ const NAMES: CheckpointNames = {
   ...LLAMA_NAMES,
   layer: {
     ...LLAMA_NAMES.layer,
-    attention_norm: norm("input_layernorm"),
+    mixer_norm: norm("input_layernorm"),
     q_norm: norm("self_attn.q_norm"),
     k_norm: norm("self_attn.k_norm"),
-    attention_post_norm: norm("post_attention_layernorm"),
+    mixer_post_norm: norm("post_attention_layernorm"),
     mlp_norm: norm("pre_feedforward_layernorm"),
     mlp_post_norm: norm("post_feedforward_layernorm"),
   },

@@ -38,6 +38,8 @@ interface Source {
   has: (tensor: string) => boolean;
   headDim: number;
   layerCount: number;
+  /** Which layers have attention, where the others are short convolutions. */
+  attending: readonly boolean[];
   /** As an object of rope_parameters. */
   rope: Record<string, unknown>;
 }
@@ -47,9 +49,12 @@ interface Architecture {
   pairing: RopeSpec["pairing"];
   /** Default: "rms_norm_eps", from attention.layer_norm_rms_epsilon. */
   layerNorm?: boolean;
+  /** Layers that have 0 key/value heads are short convolutions. */
+  convolutions?: boolean;
   further?: (source: Source) => Record<string, unknown>;
 }
 
+const KEY_VALUE_HEADS = "attention.head_count_kv";
 const QKV_BIAS = "blk.0.attn_q.bias";
 const ORIGINAL_LENGTH = "rope.scaling.original_context_length";
 
@@ -110,7 +115,7 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
         hidden_act: "gelu",
         use_parallel_residual: boolean("use_parallel_residual", true),
         // Its config.json has no such key; another number is left in, and refused.
-        ...(integer("attention.head_count_kv", heads) === heads ? { num_key_value_heads: undefined } : {}),
+        ...(integer(KEY_VALUE_HEADS, heads) === heads ? { num_key_value_heads: undefined } : {}),
       };
     },
   },
@@ -133,6 +138,19 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
       residual_multiplier: number("residual_scale", 1),
       attention_multiplier: number("attention.scale", 1 / Math.sqrt(headDim)),
       logits_scaling: number("logit_scale", 1),
+    }),
+  },
+  lfm2: {
+    modelType: "lfm2",
+    pairing: "half-split",
+    convolutions: true,
+    further: ({ integer, number, has, attending }) => ({
+      rms_norm_eps: undefined,
+      norm_eps: number("attention.layer_norm_rms_epsilon"),
+      layer_types: attending.map((attends) => (attends ? "full_attention" : "conv")),
+      conv_L_cache: integer("shortconv.l_cache"),
+      conv_bias: has(`blk.${attending.indexOf(false)}.shortconv.conv.bias`),
+      block_auto_adjust_ff_dim: false, // done by the conversion
     }),
   },
   // Which layers go without RoPE is not in the file; llama.cpp has it in its code.
@@ -177,6 +195,8 @@ export function ggufConfig(facts: GgufFacts): GgufConfig {
   const headCount = whole("attention.head_count");
   const headDim = whole("attention.key_length", whole("embedding_length") / headCount);
   reader.only(at("attention.value_length"), headDim);
+  const layerCount = whole("block_count");
+  const keyValueHeads = known.convolutions ? keyValueHeadsOf(reader, at(KEY_VALUE_HEADS), layerCount) : [];
   const source: Omit<Source, "rope"> = {
     integer: whole,
     number: (key, fallback) => reader.number(at(key), { min: -1e9, max: 1e12, ...orNot(fallback) }),
@@ -184,7 +204,8 @@ export function ggufConfig(facts: GgufFacts): GgufConfig {
     isSet: (key) => reader.isSet(at(key)),
     has: (tensor) => shapeOf(tensor) !== undefined,
     headDim,
-    layerCount: whole("block_count"),
+    layerCount,
+    attending: keyValueHeads.map((count) => count > 0),
   };
   const modelType = typeof known.modelType === "string" ? known.modelType : known.modelType(source);
   const learned = source.has("position_embd.weight"); // positions, instead of RoPE
@@ -193,7 +214,9 @@ export function ggufConfig(facts: GgufFacts): GgufConfig {
     model_type: modelType,
     vocab_size: shapeOf("token_embd.weight")?.[0] ?? 0, // without that tensor, planning says that it is missing
     tie_word_embeddings: !source.has("output.weight"),
-    ...(modelType === "gpt2" ? gpt2Sizes(source) : { ...sizesOf(source, headCount), ...normEps(source, known) }),
+    ...(modelType === "gpt2"
+      ? gpt2Sizes(source)
+      : { ...sizesOf(source, headCount, keyValueHeads), ...normEps(source, known) }),
     ...(learned ? {} : { rope_parameters: rope }),
     ...known.further?.({ ...source, rope }),
   };
@@ -202,6 +225,18 @@ export function ggufConfig(facts: GgufFacts): GgufConfig {
   reader.only(at("attention.causal"), true);
   reader.finish();
   return { config, generationConfig: generationOf(metadata), pairing: known.pairing };
+}
+
+/** Of each layer; 0 where it has no attention. */
+function keyValueHeadsOf(reader: ConfigReader, key: string, layerCount: number): number[] {
+  const stated = reader.take(key);
+  if (!Array.isArray(stated)) return Array<number>(layerCount).fill(reader.integer(key, COUNT));
+  const counts = stated as number[]; // what GGUF's lists of numbers are
+  const most = Math.max(...counts);
+  if (counts.length !== layerCount || counts.some((count) => count !== 0 && count !== most)) {
+    throw reader.invalid(key, counts, `${layerCount} entries are expected, 0 or all the same`);
+  }
+  return counts;
 }
 
 const COUNT = { min: 0, max: 2 ** 24 };
@@ -220,13 +255,14 @@ function same(value: unknown): unknown {
 function sizesOf(
   { integer, isSet, headDim, layerCount }: Omit<Source, "rope">,
   headCount: number,
+  keyValueHeads: readonly number[],
 ): Record<string, unknown> {
   return {
     hidden_size: integer("embedding_length"),
     intermediate_size: integer("feed_forward_length"),
     num_hidden_layers: layerCount,
     num_attention_heads: headCount,
-    num_key_value_heads: integer("attention.head_count_kv", headCount),
+    num_key_value_heads: keyValueHeads.length > 0 ? Math.max(...keyValueHeads) : integer(KEY_VALUE_HEADS, headCount),
     ...(isSet("attention.key_length") ? { head_dim: headDim } : {}),
     max_position_embeddings: integer("context_length"),
   };

@@ -23,10 +23,11 @@ const WHOLE: Readonly<Record<string, string>> = {
 
 /** After "blk.N." */
 const LAYER: Readonly<Record<string, string>> = {
-  attention_norm: "attn_norm",
+  mixer_norm: "attn_norm",
   ...{ q: "attn_q", k: "attn_k", v: "attn_v", output: "attn_output" },
   ...{ q_norm: "attn_q_norm", k_norm: "attn_k_norm" },
-  attention_post_norm: "post_attention_norm",
+  ...{ convolution: "shortconv.conv", convolution_output: "shortconv.out_proj" },
+  mixer_post_norm: "post_attention_norm",
   mlp_norm: "ffn_norm",
   ...{ gate: "ffn_gate", up: "ffn_up", down: "ffn_down" },
   mlp_post_norm: "post_ffw_norm",
@@ -48,12 +49,14 @@ export interface GgufLayout {
 export function bindGguf(spec: DecoderSpec, has: (name: string) => boolean, layout: GgufLayout): DecoderSpec {
   return {
     ...spec,
-    layers: spec.layers.map((layer) => ({
-      ...layer,
-      attention: { ...layer.attention, rope: layer.attention.rope && ropeOf(layer.attention.rope, layout) },
-    })),
+    layers: spec.layers.map((layer) => ({ ...layer, mixer: mixerOf(layer.mixer, layout) })),
     tensors: spec.tensors.map((binding) => bind(binding, spec, has)),
   };
+}
+
+function mixerOf(mixer: LayerSpec["mixer"], layout: GgufLayout): LayerSpec["mixer"] {
+  if (mixer.kind !== "attention" || mixer.rope === undefined) return mixer;
+  return { ...mixer, rope: ropeOf(mixer.rope, layout) };
 }
 
 function ropeOf(rope: RopeSpec, { pairing, frequencyDivisors }: GgufLayout): RopeSpec {
@@ -72,16 +75,23 @@ function bind({ name, shape }: TensorBinding, spec: DecoderSpec, has: (name: str
     name,
     shape,
     from: [from],
-    transpose: false,
+    transpose: name.endsWith(".convolution.weight"),
     ...(rows === undefined ? {} : { rows }),
   });
+  // LFM2's final norm has the name of another architecture's norm of the embeddings.
+  if (name === "final_norm.weight" && has("token_embd_norm.weight")) return bound("token_embd_norm.weight");
   const whole = WHOLE[name];
   if (whole !== undefined) return bound(whole);
   const [, index = "", module = "", piece = ""] = /^layers\.(\d+)\.(\w+)\.(weight|bias)$/.exec(name) ?? [];
   const own = LAYER[module];
   const layer = spec.layers[Number(index)];
-  if (own === undefined || layer === undefined) throw new WordloomError("internal", `GGUF has no name for ${name}`);
   const path = (tensor: string) => `blk.${index}.${tensor}.${piece}`;
+  const gates = ["input_gate", "output_gate", "convolved"];
+  if (gates.includes(module)) {
+    const width = spec.hiddenSize;
+    return bound(path("shortconv.in_proj"), { first: gates.indexOf(module) * width, of: gates.length * width });
+  }
+  if (own === undefined || layer === undefined) throw new WordloomError("internal", `GGUF has no name for ${name}`);
   if (!has(path(own)) || module === "up") {
     const fused = fusedRows(module, layer);
     if (fused !== undefined && has(path(fused.from)) && !has(path(fused.unless))) {
@@ -92,18 +102,19 @@ function bind({ name, shape }: TensorBinding, spec: DecoderSpec, has: (name: str
 }
 
 /** Where a matrix lies in the one that holds it with its neighbours; `unless`: what is there where they are apart. */
-function fusedRows(module: string, { attention, mlp }: LayerSpec) {
-  const queries = attention.headCount * attention.headDim;
-  const keys = attention.keyValueHeadCount * attention.headDim;
-  const qkv = (first: number) => ({ from: "attn_qkv", unless: "attn_q", rows: { first, of: queries + 2 * keys } });
+function fusedRows(module: string, { mixer, mlp }: LayerSpec) {
   const half = (part: number) => ({
     from: "ffn_up",
     unless: "ffn_gate",
     rows: { first: part * mlp.intermediateSize, of: 2 * mlp.intermediateSize },
   });
-  if (module === "q") return qkv(0);
-  if (module === "k") return qkv(queries);
-  if (module === "v") return qkv(queries + keys);
+  if (mixer.kind === "attention") {
+    const [queries, keys] = [mixer.headCount * mixer.headDim, mixer.keyValueHeadCount * mixer.headDim];
+    const qkv = (first: number) => ({ from: "attn_qkv", unless: "attn_q", rows: { first, of: queries + 2 * keys } });
+    if (module === "q") return qkv(0);
+    if (module === "k") return qkv(queries);
+    if (module === "v") return qkv(queries + keys);
+  }
   if (mlp.kind === "gated" && module === "gate") return half(0);
   if (mlp.kind === "gated" && module === "up") return half(1);
   return undefined;

@@ -22,8 +22,8 @@ export function readGpt2(config: ConfigReader): DecoderSpec {
   const sizes = { hiddenSize, headCount, keyValueHeadCount: headCount, headDim, layerCount, contextLength };
   const norm = readLayerNorm(config, "layer_norm_epsilon");
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, undefined, { qkvBias: true, outputBias: true }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, undefined, { qkvBias: true, outputBias: true }),
     mlpNorm: norm,
     mlp: {
       kind: "plain",
@@ -58,7 +58,7 @@ function checkpointNames(hiddenSize: number): CheckpointNames {
     position_embedding: "wpe",
     layers: "h",
     layer: {
-      attention_norm: "ln_1",
+      mixer_norm: "ln_1",
       q: fused(0),
       k: fused(1),
       v: fused(2),

@@ -32,8 +32,8 @@ export function readGptNeo(config: ConfigReader): DecoderSpec {
     bias: true,
   };
   const layers = readAttentionLayers(config, layerCount).map((reach) => ({
-    attentionNorm: norm,
-    attention: attentionOf(sizes, undefined, {
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, undefined, {
       scale: 1,
       window: reach === "local" ? window : undefined,
       outputBias: true,
@@ -81,7 +81,7 @@ const NAMES: CheckpointNames = {
   position_embedding: "wpe",
   layers: "h",
   layer: {
-    attention_norm: "ln_1",
+    mixer_norm: "ln_1",
     q: "attn.attention.q_proj",
     k: "attn.attention.k_proj",
     v: "attn.attention.v_proj",

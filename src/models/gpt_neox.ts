@@ -16,8 +16,8 @@ export function readGptNeox(config: ConfigReader): DecoderSpec {
   const norm = readLayerNorm(config);
   const bias = config.boolean("attention_bias", true);
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, { qkvBias: bias, outputBias: bias }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, { qkvBias: bias, outputBias: bias }),
     mlpNorm: norm,
     mlp: readMlp(config, "plain", { bias: true, activation: ["hidden_act", "gelu"] }),
     residual: config.boolean("use_parallel_residual", true) ? "parallel" : "sequential",
@@ -37,7 +37,7 @@ function checkpointNames(headCount: number, headDim: number): CheckpointNames {
     token_embedding: "embed_in",
     layers: "layers",
     layer: {
-      attention_norm: "input_layernorm",
+      mixer_norm: "input_layernorm",
       q: ofEachHead(0),
       k: ofEachHead(1),
       v: ofEachHead(2),

@@ -15,8 +15,8 @@ export function readGranite(config: ConfigReader): DecoderSpec {
   const bias = config.boolean("attention_bias", false);
   const factor = (key: string) => config.number(key, { min: 1e-6, max: 1e6, fallback: 1 });
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, readRope(config, sizes), {
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, readRope(config, sizes), {
       scale: factor("attention_multiplier"),
       qkvBias: bias,
       outputBias: bias,

@@ -15,8 +15,8 @@ export function readLlama(config: ConfigReader): DecoderSpec {
   const bias = config.boolean("attention_bias", false);
   const norm = readRmsNorm(config, 1e-6);
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, readRope(config, sizes), { qkvBias: bias, outputBias: bias }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, readRope(config, sizes), { qkvBias: bias, outputBias: bias }),
     mlpNorm: norm,
     mlp: readMlp(config, "gated", { bias: config.boolean("mlp_bias", false) }),
   };

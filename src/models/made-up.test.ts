@@ -2,13 +2,14 @@
 import { expect, test } from "vitest";
 import { createReferenceBackend } from "../backends/reference/reference-backend";
 import type { Backend } from "../backends/backend";
+import { attentionIn } from "../testing/attention-in";
 import { expectClose } from "../testing/compare";
 import { greedyRun } from "../testing/golden-run";
 import { madeUpSpec } from "../testing/made-up-architecture";
 import { seededRandom } from "../testing/random";
 import { fillSink, tinyValues } from "../testing/tiny-models";
 import { emit } from "./decoder";
-import type { DecoderSpec, LayerSpec, RopeSpec } from "./decoder-spec";
+import type { AttentionSpec, DecoderSpec, LayerSpec, RopeSpec } from "./decoder-spec";
 
 const PROMPT = Array.from({ length: 20 }, (_, index) => (7 * index + 3) % 67);
 
@@ -35,10 +36,12 @@ const eachLayer = (change: (layer: LayerSpec) => Partial<LayerSpec>) => {
   const spec = madeUpSpec();
   return { ...spec, layers: spec.layers.map((layer) => ({ ...layer, ...change(layer) })) };
 };
-const halfSplit = ({ layers: [layer] }: DecoderSpec): RopeSpec | undefined =>
-  layer?.attention.rope && { ...layer.attention.rope, pairing: "half-split" };
-const attention = (change: Partial<LayerSpec["attention"]>) =>
-  eachLayer((layer) => ({ attention: { ...layer.attention, ...change } }));
+const halfSplit = ({ layers: [layer] }: DecoderSpec): RopeSpec | undefined => {
+  const { rope } = attentionIn(layer);
+  return rope && { ...rope, pairing: "half-split" };
+};
+const attention = (change: Partial<AttentionSpec>) =>
+  eachLayer((layer) => ({ mixer: { ...attentionIn(layer), ...change } }));
 
 test.each<[string, DecoderSpec]>([
   ["the window", attention({ window: undefined })],

@@ -15,8 +15,8 @@ export function readMistral(config: ConfigReader): DecoderSpec {
   const norm = readRmsNorm(config, 1e-6);
   const window = readWindow(config, 4096);
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, readRope(config, sizes), { window }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, readRope(config, sizes), { window }),
     mlpNorm: norm,
     mlp: readMlp(config, "gated", { bias: false }),
   };

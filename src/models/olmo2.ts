@@ -14,13 +14,13 @@ export function readOlmo2(config: ConfigReader): DecoderSpec {
   const norm = readRmsNorm(config, 1e-5);
   const bias = config.boolean("attention_bias", false);
   const layer: LayerSpec = {
-    attentionNorm: undefined,
-    attention: attentionOf(sizes, readRope(config, sizes), {
+    mixerNorm: undefined,
+    mixer: attentionOf(sizes, readRope(config, sizes), {
       queryKeyNorm: { ...norm, over: "all" },
       qkvBias: bias,
       outputBias: bias,
     }),
-    attentionPostNorm: norm,
+    mixerPostNorm: norm,
     mlpNorm: undefined,
     mlp: readMlp(config, "gated", { bias: false }),
     mlpPostNorm: norm,
@@ -31,7 +31,7 @@ export function readOlmo2(config: ConfigReader): DecoderSpec {
       ...LLAMA_NAMES.layer,
       q_norm: "self_attn.q_norm",
       k_norm: "self_attn.k_norm",
-      attention_post_norm: "post_attention_layernorm",
+      mixer_post_norm: "post_attention_layernorm",
       mlp_post_norm: "post_feedforward_layernorm",
     },
   };

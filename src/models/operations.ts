@@ -38,6 +38,23 @@ export type Operation =
    * q [T, H·d], k and v [T, KV·d], to [T, H·d]
    */
   | { op: "attention"; layer: number; q: ValueName; k: ValueName; v: ValueName; to: ValueName; spec: AttentionSpec }
+  /**
+   * Appends s = inputGate · convolved to layer `layer`'s cache at each token's position p, and
+   * to[t] = outputGate[t] · (Σ_j weight[j] · s[p − taps + 1 + j] (+ bias)), where s is zero before position 0;
+   * all [T, width], number by number;  weight [taps, width], bias [width]
+   */
+  | {
+      op: "convolution";
+      layer: number;
+      inputGate: ValueName;
+      outputGate: ValueName;
+      convolved: ValueName;
+      to: ValueName;
+      weight: TensorName;
+      bias: TensorName | undefined;
+      taps: number;
+      width: number;
+    }
   /** to[t] = activation(gate[t]) * up[t];  without `up`: activation(gate[t]) */
   | {
       op: "activation";

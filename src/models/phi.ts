@@ -15,9 +15,9 @@ export function readPhi(config: ConfigReader): DecoderSpec {
   const rope = readRope(config, sizes, { rotaryFactor: 0.5 });
   const norm = readLayerNorm(config);
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, { qkvBias: true, outputBias: true }),
-    mlpNorm: "attention_norm",
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, { qkvBias: true, outputBias: true }),
+    mlpNorm: "mixer_norm",
     mlp: readMlp(config, "plain", { bias: true, activation: ["hidden_act", "gelu_new"] }),
     residual: "parallel",
   };

@@ -17,8 +17,8 @@ export function readPhi3(config: ConfigReader): DecoderSpec {
   const mlp = readMlp(config, "gated", { bias: false });
   const rope = readRope(config, sizes, { rotaryFactor: 1, originalContextLength: 4096 });
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, { window: readWindow(config, undefined) }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, { window: readWindow(config, undefined) }),
     mlpNorm: norm,
     mlp,
   };

@@ -16,8 +16,8 @@ export function readQwen2(config: ConfigReader): DecoderSpec {
   const rope = readRope(config, sizes);
   const mlp = readMlp(config, "gated", { bias: false });
   const layers = readQwenWindows(config, sizes.layerCount).map((window) => ({
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, { window, qkvBias: true }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, { window, qkvBias: true }),
     mlpNorm: norm,
     mlp,
   }));

@@ -17,8 +17,8 @@ export function readQwen3(config: ConfigReader): DecoderSpec {
   const bias = config.boolean("attention_bias", false);
   const mlp = readMlp(config, "gated", { bias: false });
   const layers = readQwenWindows(config, sizes.layerCount).map((window) => ({
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, {
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, {
       window,
       queryKeyNorm: { ...norm, over: "head" },
       qkvBias: bias,

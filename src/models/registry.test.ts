@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { WordloomError } from "../errors";
+import { attentionIn } from "../testing/attention-in";
 import { GOLDEN_MODELS, goldenFolder, readFolderJson } from "../testing/golden-models";
 import { countParameters } from "./decoder";
 import { ARCHITECTURES, readModelConfig } from "./registry";
@@ -56,7 +57,9 @@ describe("model_type", () => {
     ["mamba", "recurrent state"],
     ["qwen3_next", "recurrent state"],
     ["t5", "encoder"],
-    ["lfm2", "no operation here computes"],
+    ["lfm2_moe", "mixture of experts"],
+    ["lfm2_vl", "pictures"],
+    ["mpt", "no operation here computes"],
   ])("%s is refused with the reason", (model_type, reason) => {
     const { code, message } = refusal(() => llama({ model_type }));
     expect(code).toBe("model-unsupported");
@@ -92,7 +95,7 @@ describe("head sizes", () => {
 
   test("num_key_value_heads null means as many as heads", () => {
     const spec = llama({ num_key_value_heads: null });
-    expect(spec.layers[0]?.attention.keyValueHeadCount).toBe(6);
+    expect(attentionIn(spec.layers[0]).keyValueHeadCount).toBe(6);
     expect(spec.tensors.find(({ name }) => name === "layers.0.k.weight")?.shape).toEqual([96, 96]);
   });
 
@@ -203,7 +206,7 @@ describe("keys that would change the numbers are refused by name", () => {
 
 describe("rope settings", () => {
   const frequencies = (changes: Record<string, unknown>) =>
-    llama(changes).layers[0]?.attention.rope?.inverseFrequencies;
+    attentionIn(llama(changes).layers[0]).rope?.inverseFrequencies;
   const linear = { rope_type: "linear", factor: 2 };
 
   test("both names of the type, and both places, say the same", () => {

@@ -8,6 +8,7 @@ import { readGpt2 } from "./gpt2";
 import { readGptNeo } from "./gpt_neo";
 import { readGptNeox } from "./gpt_neox";
 import { readGranite } from "./granite";
+import { readLfm2 } from "./lfm2";
 import { readLlama } from "./llama";
 import { readMistral } from "./mistral";
 import { readOlmo2 } from "./olmo2";
@@ -30,6 +31,7 @@ export const ARCHITECTURES: Readonly<Record<string, ReadArchitecture>> = {
   gpt_neo: readGptNeo,
   gpt_neox: readGptNeox,
   granite: readGranite,
+  lfm2: readLfm2,
   llama: readLlama,
   mistral: readMistral,
   olmo2: readOlmo2,

@@ -9,6 +9,8 @@ export const SIZE_LIMITS = {
   layerCount: { min: 1, max: 1024 },
   headCount: { min: 1, max: 1024 },
   headDim: { min: 1, max: 1024 },
+  /** Positions that a short convolution sees. */
+  taps: { min: 1, max: 64 },
   contextLength: { min: 1, max: 2 ** 24 },
   /** Added inside a square root; 0 would divide by zero on a zero row. */
   normEps: { min: 1e-20, max: 0.1 },

@@ -30,8 +30,8 @@ export function readSmollm3(config: ConfigReader): DecoderSpec {
   // In this family's files, and read by no class of transformers.
   for (const key of ["pretraining_tp", "max_window_layers"]) config.isSet(key);
   const layers = windowsOf(config, types, window).map((of, layer) => ({
-    attentionNorm: norm,
-    attention: attentionOf(sizes, turns(layer) ? rope : undefined, { window: of, qkvBias: bias, outputBias: bias }),
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, turns(layer) ? rope : undefined, { window: of, qkvBias: bias, outputBias: bias }),
     mlpNorm: norm,
     mlp,
   }));

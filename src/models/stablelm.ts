@@ -15,9 +15,9 @@ export function readStablelm(config: ConfigReader): DecoderSpec {
   const norm = readLayerNorm(config);
   const parallel = config.boolean("use_parallel_residual", false);
   const layer: LayerSpec = {
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, { qkvBias: config.boolean("use_qkv_bias", false) }),
-    mlpNorm: parallel ? "attention_norm" : norm,
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, { qkvBias: config.boolean("use_qkv_bias", false) }),
+    mlpNorm: parallel ? "mixer_norm" : norm,
     mlp: readMlp(config, "gated", { bias: false }),
     residual: parallel ? "parallel" : "sequential",
   };

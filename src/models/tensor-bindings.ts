@@ -3,13 +3,14 @@
  * says only what its checkpoints call them.
  */
 import { WordloomError } from "../errors";
-import type { DecoderSpec, LayerSpec, NormSpec, TensorBinding } from "./decoder-spec";
+import type { AttentionSpec, ConvolutionSpec, DecoderSpec, LayerSpec, NormSpec, TensorBinding } from "./decoder-spec";
 
 /** One checkpoint tensor, or the weight and the bias of one module: its name without ".weight". */
 export type Source = string | ({ from: string; transpose?: boolean } & Pick<TensorBinding, "rows" | "offset">);
 
 type LayerTensor =
-  | ("attention_norm" | "q" | "k" | "v" | "q_norm" | "k_norm" | "output" | "attention_post_norm")
+  | ("mixer_norm" | "q" | "k" | "v" | "q_norm" | "k_norm" | "output" | "mixer_post_norm")
+  | ("input_gate" | "output_gate" | "convolved" | "convolution" | "convolution_output")
   | ("mlp_norm" | "gate" | "up" | "down" | "mlp_post_norm");
 
 /** A checkpoint's names, as transformers writes them. */
@@ -33,7 +34,7 @@ export const LLAMA_NAMES = {
   token_embedding: "embed_tokens",
   layers: "layers",
   layer: {
-    attention_norm: "input_layernorm",
+    mixer_norm: "input_layernorm",
     q: "self_attn.q_proj",
     k: "self_attn.k_proj",
     v: "self_attn.v_proj",
@@ -73,37 +74,30 @@ export function bindTensors(spec: Omit<DecoderSpec, "tensors">, names: Checkpoin
   ];
 }
 
-/** A weight, and maybe a bias; a norm has one row. */
+/** A weight, and maybe a bias, which has a number for each row of a matrix; a norm has one row. */
 interface Module<Name extends string = string> {
   name: Name;
   rows: number;
   columns: number;
   bias: boolean;
+  /** Where it is not the rows' count. */
+  biasWidth?: number;
 }
 
 function normModule<Name extends string>(name: Name, { bias }: NormSpec, columns: number): Module<Name> {
-  return { name, rows: 1, columns, bias };
+  return { name, rows: 1, columns, bias, biasWidth: columns };
 }
 
 function layerModules(layer: LayerSpec, width: number): Module<LayerTensor>[] {
-  const { attention, attentionNorm, attentionPostNorm, mlp, mlpNorm, mlpPostNorm } = layer;
-  const { headDim, queryKeyNorm, qkvBias } = attention;
-  const queries = attention.headCount * headDim;
-  const keys = attention.keyValueHeadCount * headDim;
-  const norm = (name: LayerTensor, spec: NormSpec | undefined, columns = width) =>
-    spec === undefined ? [] : [normModule(name, spec, columns)];
+  const { mixer, mixerNorm, mixerPostNorm, mlp, mlpNorm, mlpPostNorm } = layer;
+  const norm = (name: LayerTensor, spec: NormSpec | undefined) =>
+    spec === undefined ? [] : [normModule(name, spec, width)];
   const inner = mlp.intermediateSize;
-  const perHead = queryKeyNorm?.over === "head";
   return [
-    ...norm("attention_norm", attentionNorm),
-    { name: "q", rows: queries, columns: width, bias: qkvBias },
-    { name: "k", rows: keys, columns: width, bias: qkvBias },
-    { name: "v", rows: keys, columns: width, bias: qkvBias },
-    ...norm("q_norm", queryKeyNorm, perHead ? headDim : queries),
-    ...norm("k_norm", queryKeyNorm, perHead ? headDim : keys),
-    { name: "output", rows: width, columns: queries, bias: attention.outputBias },
-    ...norm("attention_post_norm", attentionPostNorm),
-    ...norm("mlp_norm", mlpNorm === "attention_norm" ? undefined : mlpNorm),
+    ...norm("mixer_norm", mixerNorm),
+    ...(mixer.kind === "attention" ? attentionModules(mixer, width) : convolutionModules(mixer, width)),
+    ...norm("mixer_post_norm", mixerPostNorm),
+    ...norm("mlp_norm", mlpNorm === "mixer_norm" ? undefined : mlpNorm),
     ...(mlp.kind === "gated" ? [{ name: "gate" as const, rows: inner, columns: width, bias: mlp.bias }] : []),
     { name: "up", rows: inner, columns: width, bias: mlp.bias },
     { name: "down", rows: width, columns: inner, bias: mlp.bias },
@@ -111,8 +105,36 @@ function layerModules(layer: LayerSpec, width: number): Module<LayerTensor>[] {
   ];
 }
 
+function attentionModules(
+  { headCount, keyValueHeadCount, headDim, queryKeyNorm, qkvBias, outputBias }: AttentionSpec,
+  width: number,
+): Module<LayerTensor>[] {
+  const [queries, keys] = [headCount * headDim, keyValueHeadCount * headDim];
+  const norm = (name: LayerTensor, columns: number) =>
+    queryKeyNorm === undefined
+      ? []
+      : [normModule(name, queryKeyNorm, queryKeyNorm.over === "head" ? headDim : columns)];
+  return [
+    { name: "q", rows: queries, columns: width, bias: qkvBias },
+    { name: "k", rows: keys, columns: width, bias: qkvBias },
+    { name: "v", rows: keys, columns: width, bias: qkvBias },
+    ...norm("q_norm", queries),
+    ...norm("k_norm", keys),
+    { name: "output", rows: width, columns: queries, bias: outputBias },
+  ];
+}
+
+function convolutionModules({ taps, bias }: ConvolutionSpec, width: number): Module<LayerTensor>[] {
+  const matrix = (name: LayerTensor) => ({ name, rows: width, columns: width, bias });
+  return [
+    ...(["input_gate", "output_gate", "convolved"] as const).map(matrix),
+    { name: "convolution", rows: taps, columns: width, bias, biasWidth: width },
+    matrix("convolution_output"),
+  ];
+}
+
 function bind(
-  { name, rows, columns, bias }: Module,
+  { name, rows, columns, bias, biasWidth = rows }: Module,
   source: Source | undefined,
   names: (name: string) => readonly string[],
 ): TensorBinding[] {
@@ -128,7 +150,6 @@ function bind(
     ...(offset === undefined ? {} : { offset }),
   };
   if (!bias) return [weight];
-  const width = rows === 1 ? columns : rows; // a norm's, or a matrix's
-  const shift = { name: `${name}.bias`, shape: [1, width] as const, from: names(`${from}.bias`), transpose: false };
+  const shift = { name: `${name}.bias`, shape: [1, biasWidth] as const, from: names(`${from}.bias`), transpose: false };
   return [weight, { ...shift, ...fused }];
 }

@@ -27,7 +27,7 @@ const REASONS: readonly (readonly [reason: string, modelTypes: string])[] = [
     ENCODER,
     "albert bart bert deberta-v2 distilbert electra marian mbart modernbert mt5 pegasus roberta t5 xlm-roberta",
   ],
-  [OTHER, "bitnet bloom gemma3n_text gemma4_text lfm2 mpt openelm"],
+  [OTHER, "bitnet bloom gemma3n_text gemma4_text mpt openelm"],
 ];
 
 /** Why `modelType` cannot run here; undefined where nothing is known of it. */

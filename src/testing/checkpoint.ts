@@ -46,10 +46,12 @@ export function bindTensor(
 ): Float32Array {
   const source = from.map((candidate) => checkpoint.get(candidate)).find((tensor) => tensor !== undefined);
   if (source === undefined) throw new Error(`${name}: none of ${from.join(", ")} is in the checkpoint`);
-  const isVector = source.shape.length === 1;
+  // Of a convolution: [columns, 1, taps].
+  const shape = source.shape.length === 3 ? source.shape.filter((_, dimension) => dimension !== 1) : source.shape;
+  const isVector = shape.length === 1;
   const wholeRows = part?.of ?? (isVector ? columns : rows);
   const expected = isVector ? [wholeRows] : transpose ? [columns, wholeRows] : [wholeRows, columns];
-  if (String(source.shape) !== String(expected)) {
+  if (String(shape) !== String(expected)) {
     throw new Error(`${name}: the checkpoint has [${source.shape}], the config says [${expected}]`);
   }
   const { size, stride } = part?.blocks ?? { size: rows * columns, stride: 0 };

@@ -21,6 +21,11 @@ const NAMES: Readonly<Record<string, string>> = {
   ...{ "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v" },
   ...{ "self_attn.o_proj": "attn_output", "self_attn.dense": "attn_output", "self_attn.qkv_proj": "attn_qkv" },
   ...{ "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down" },
+  ...{ "self_attn.out_proj": "attn_output", operator_norm: "attn_norm", ffn_norm: "ffn_norm" },
+  ...{ "self_attn.q_layernorm": "attn_q_norm", "self_attn.k_layernorm": "attn_k_norm" },
+  ...{ "feed_forward.w1": "ffn_gate", "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down" },
+  ...{ "conv.in_proj": "shortconv.in_proj", "conv.conv": "shortconv.conv", "conv.out_proj": "shortconv.out_proj" },
+  embedding_norm: "token_embd_norm",
   ...{ "mlp.gate_up_proj": "ffn_up", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down" },
 };
 
@@ -48,10 +53,12 @@ export function convertToGguf(
     ...set("context_length", "max_position_embeddings", "u32"),
     ...set("embedding_length", "hidden_size", "u32"),
     ...set("block_count", "num_hidden_layers", "u32"),
-    ...set("feed_forward_length", "intermediate_size", "u32"),
+    at("feed_forward_length", ["u32", feedForwardLength(config)]),
     ...set("attention.head_count", "num_attention_heads", "u32"),
-    at("attention.head_count_kv", ["u32", keyValueHeads]),
+    at("attention.head_count_kv", keyValueHeadsOf(config, keyValueHeads)),
+    ...set("shortconv.l_cache", "conv_L_cache", "u32"),
     ...set("attention.layer_norm_rms_epsilon", "rms_norm_eps", "f32"),
+    ...set("attention.layer_norm_rms_epsilon", "norm_eps", "f32"),
     ...set("attention.layer_norm_epsilon", "layer_norm_eps", "f32"),
     ...set("rope.freq_base", "rope_theta", "f32"),
     at("rope.dimension_count", ["u32", partial]),
@@ -85,6 +92,7 @@ export function convertToGguf(
         shape,
         values.map((value) => value + 1),
       );
+    if (own === "shortconv.conv") return f32Tensor(path, [shape[0] ?? 0, shape[2] ?? 0], values);
     const rotated = own === "attn_q" ? heads : own === "attn_k" ? keyValueHeads : undefined;
     if (rotated === undefined || !PERMUTED.includes(architecture)) return f32Tensor(path, shape, values);
     return f32Tensor(path, shape, permuted(values, rotated, shape[0] ?? 0));
@@ -95,6 +103,21 @@ export function convertToGguf(
     if (factors !== undefined) tensors.push(f32Tensor(`rope_factors_${kind}.weight`, [factors.length], factors));
   }
   return makeGguf({ metadata, tensors });
+}
+
+/** A number, or for LFM2 one a layer: 0 where it is a convolution. */
+function keyValueHeadsOf(config: Config, count: number): MadeValue {
+  const types = config["layer_types"] as string[] | undefined; // of the golden configs
+  if (config["model_type"] !== "lfm2" || types === undefined) return ["u32", count];
+  return ["array", ["i32", types.map((type) => (type === "conv" ? 0 : count))]];
+}
+
+/** LFM2's is computed once, in the conversion. */
+function feedForwardLength(config: Config): number {
+  const size = Number(config["intermediate_size"]);
+  if (config["block_auto_adjust_ff_dim"] !== true) return size;
+  const [multiplier, multiple] = [Number(config["block_ffn_dim_multiplier"]), Number(config["block_multiple_of"])];
+  return multiple * Math.ceil(Math.floor(multiplier * Math.floor((2 * size) / 3)) / multiple);
 }
 
 /** Rows of each head from two halves, (i, i + half), to neighbours, (2i, 2i + 1): `LlamaModel.permute`. */

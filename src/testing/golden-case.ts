@@ -18,6 +18,8 @@ export const GOLDEN_MODELS = [
   "gpt_neo",
   "phi",
   "phi3-longrope",
+  "lfm2",
+  "lfm2-bias",
 ] as const;
 export type GoldenModel = (typeof GOLDEN_MODELS)[number];
 

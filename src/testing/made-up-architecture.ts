@@ -19,9 +19,9 @@ export function readMadeUp(config: ConfigReader): DecoderSpec {
   const mlp = readMlp(config, "gated", { bias: true, activation: ["hidden_act", "gelu"] });
   const attention = { queryKeyNorm: { ...norm, over: "head" as const }, softcap: 3, outputBias: true };
   const layers = Array.from({ length: sizes.layerCount }, (_, index): LayerSpec => ({
-    attentionNorm: norm,
-    attention: attentionOf(sizes, rope, { ...attention, window: index % 2 === 0 ? window : undefined }),
-    attentionPostNorm: norm,
+    mixerNorm: norm,
+    mixer: attentionOf(sizes, rope, { ...attention, window: index % 2 === 0 ? window : undefined }),
+    mixerPostNorm: norm,
     mlpNorm: norm,
     mlp,
     residual: index === sizes.layerCount - 1 ? "parallel" : "sequential",
@@ -37,7 +37,7 @@ export function readMadeUp(config: ConfigReader): DecoderSpec {
       v: keyValue(keys),
       q_norm: "self_attn.q_norm",
       k_norm: "self_attn.k_norm",
-      attention_post_norm: "self_attn.o_norm",
+      mixer_post_norm: "self_attn.o_norm",
     },
   };
   const head = { scale: 0.5, softcap: 12 };

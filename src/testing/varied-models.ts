@@ -4,12 +4,14 @@
 import { emit } from "../models/decoder";
 import type {
   AttentionSpec,
+  ConvolutionSpec,
   DecoderSpec,
   LayerSpec,
   NormSpec,
   TensorBinding,
   TensorName,
 } from "../models/decoder-spec";
+import { attentionIn } from "./attention-in";
 import { tinyModel, tinyValues, type TinyModel } from "./tiny-models";
 import { seededRandom } from "./random";
 
@@ -18,6 +20,8 @@ interface Variation {
   /** Of the second layer, where it differs from the first. */
   secondAttention?: Partial<AttentionSpec>;
   attention?: Partial<AttentionSpec>;
+  /** In place of the second layer's attention. */
+  convolution?: ConvolutionSpec;
   head?: Partial<DecoderSpec["head"]>;
   /** Linear operations without the bias that all others have. */
   withoutBias?: RegExp;
@@ -29,22 +33,28 @@ const layerNorm: NormSpec = { kind: "layer", eps: 1e-2, bias: true };
 const VARIATIONS = {
   /** Gemma 2 and 3, Granite. */
   "norms around each block": {
-    layer: { attentionPostNorm: rms, mlpPostNorm: layerNorm, residualScale: 0.4 },
+    layer: { mixerPostNorm: rms, mlpPostNorm: layerNorm, residualScale: 0.4 },
     attention: { queryKeyNorm: { ...rms, over: "head" }, softcap: 2, window: 6 },
     secondAttention: { window: undefined },
     head: { scale: 0.7, softcap: 5 },
   },
   /** OLMo 2. */
   "norms after blocks only": {
-    layer: { attentionNorm: undefined, attentionPostNorm: rms, mlpNorm: undefined, mlpPostNorm: rms },
+    layer: { mixerNorm: undefined, mixerPostNorm: rms, mlpNorm: undefined, mlpPostNorm: rms },
     attention: { queryKeyNorm: { ...rms, over: "all" } },
   },
   /** Phi, StableLM; biases as in no model. */
   "parallel blocks of one norm": {
-    layer: { attentionNorm: layerNorm, mlpNorm: "attention_norm", residual: "parallel", residualScale: 0.5 },
+    layer: { mixerNorm: layerNorm, mlpNorm: "mixer_norm", residual: "parallel", residualScale: 0.5 },
     attention: { queryKeyNorm: { ...layerNorm, over: "head" }, qkvBias: true },
     head: { scale: 2, bias: true },
     withoutBias: /\.k$/,
+  },
+  /** LFM2, with a norm after the block as in no model. */
+  "a short convolution": {
+    layer: { mixerPostNorm: rms },
+    attention: { queryKeyNorm: { ...rms, over: "head" } },
+    convolution: { kind: "convolution", taps: 3, bias: true },
   },
 } satisfies Record<string, Variation>;
 
@@ -56,14 +66,17 @@ export interface VariedModel extends TinyModel {
 }
 
 export function variedModel(name: VariedName): VariedModel {
-  const { layer, attention, secondAttention, head, withoutBias }: Variation = VARIATIONS[name];
+  const { layer, attention, secondAttention, convolution, head, withoutBias }: Variation = VARIATIONS[name];
   const { spec: plain } = tinyModel({ kind: "llama" });
   const bare: DecoderSpec = {
     ...plain,
     layers: plain.layers.map((spec, index) => ({
       ...spec,
       ...layer,
-      attention: withMagnitude({ ...spec.attention, ...attention, ...(index === 1 ? secondAttention : {}) }),
+      mixer:
+        index === 1 && convolution !== undefined
+          ? convolution
+          : withMagnitude({ ...attentionIn(spec), ...attention, ...(index === 1 ? secondAttention : {}) }),
     })),
     head: { ...plain.head, ...head },
   };
@@ -94,6 +107,10 @@ function tensorsOf({ body, head }: ReturnType<typeof emit>, spec: DecoderSpec): 
       case "linear":
         shapes.set(operation.weight, [operation.outputs, operation.inputs]);
         if (operation.bias !== undefined) shapes.set(operation.bias, [1, operation.outputs]);
+        break;
+      case "convolution":
+        shapes.set(operation.weight, [operation.taps, operation.width]);
+        if (operation.bias !== undefined) shapes.set(operation.bias, [1, operation.width]);
         break;
       case "norm":
       case "head_norm": {

@@ -125,7 +125,7 @@ describe("what no kernel serves is refused, not computed otherwise:", () => {
     ],
     [
       "a value that a fusion left unwritten",
-      [...body, { ...linear, from: "layers.0.attention_norm", to: "again" }],
+      [...body, { ...linear, from: "layers.0.mixer_norm", to: "again" }],
       "the linear to again",
     ],
     [

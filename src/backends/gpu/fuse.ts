@@ -10,6 +10,8 @@
  *   norm, add               a norm after a block adds onto the residual stream
  *   norm of q, norm of k    goes with the attention that follows
  *
+ * The two gates of a convolution and what it convolves are one matrix as q, k and v are.
+ *
  * What is not listed here is refused: a value that a fusion leaves unwritten is never read.
  */
 import { WordloomError } from "../../errors";
@@ -68,6 +70,17 @@ export type FusedOperation =
       queryKeyNorm: FusedQueryKeyNorm | undefined;
       to: ValueName;
       spec: AttentionSpec;
+    }
+  | {
+      kind: "convolution";
+      layer: number;
+      /** Input gate, output gate, what is convolved. */
+      projections: ValueName;
+      weight: TensorName;
+      bias: TensorName | undefined;
+      taps: number;
+      to: ValueName;
+      width: number;
     };
 
 type Of<Op extends Operation["op"]> = Extract<Operation, { op: Op }>;
@@ -125,6 +138,8 @@ class Fusion {
         return void this.#headNorms.set(operation.to, operation);
       case "attention":
         return this.#attention(operation);
+      case "convolution":
+        return this.#convolution(operation);
       default:
         throw this.#refusal(operation);
     }
@@ -168,7 +183,7 @@ class Fusion {
       outputs: gated ? first.outputs : rows,
     };
     if (linears.length === 1 || gated) return this.#push(operation);
-    // One buffer, under the name of the first; only attention reads its parts.
+    // One buffer, under the name of the first; only attention and convolutions read its parts.
     this.#fused.push(operation);
     this.#products.set(first.to, linears);
   }
@@ -200,12 +215,23 @@ class Fusion {
   #attention(operation: Of<"attention">): void {
     const { layer, q, k, v, to, spec } = operation;
     const [queryNorm, keyNorm] = [q, k].map((name) => this.#takeHeadNorm(name));
-    const parts = this.#products.get(queryNorm?.from ?? q)?.map((linear) => linear.to) ?? [];
-    const wanted = [queryNorm?.from ?? q, keyNorm?.from ?? k, v];
-    if (parts.join() !== wanted.join()) throw this.#refusal(operation);
+    const qkv = this.#product(operation, [queryNorm?.from ?? q, keyNorm?.from ?? k, v]);
     const queryKeyNorm = queryNorm && keyNorm && this.#queryKeyNorm(queryNorm, keyNorm);
     if ((queryNorm ?? keyNorm) !== undefined && queryKeyNorm === undefined) throw this.#refusal(operation);
-    this.#push({ kind: "attention", layer, qkv: parts[0] ?? q, queryKeyNorm, to, spec });
+    this.#push({ kind: "attention", layer, qkv, queryKeyNorm, to, spec });
+  }
+
+  #convolution(operation: Of<"convolution">): void {
+    const { layer, inputGate, outputGate, convolved, weight, bias, taps, to, width } = operation;
+    const projections = this.#product(operation, [inputGate, outputGate, convolved]);
+    this.#push({ kind: "convolution", layer, projections, weight, bias, taps, to, width });
+  }
+
+  /** The buffer that holds these, and no others, in this order. */
+  #product(operation: Operation, [first, ...more]: readonly [ValueName, ...ValueName[]]): ValueName {
+    const parts = this.#products.get(first)?.map((linear) => linear.to) ?? [];
+    if (parts.join() !== [first, ...more].join()) throw this.#refusal(operation);
+    return first;
   }
 
   #takeHeadNorm(name: ValueName): HeadNorm | undefined {

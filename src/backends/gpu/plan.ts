@@ -2,6 +2,7 @@
 import { WordloomError } from "../../errors";
 import { mib } from "../../gpu/buffers";
 import { cacheBytes, ropeTableBytes } from "../../kernels/attention";
+import { keptPerPosition } from "../../models/decoder";
 import type { DecoderSpec } from "../../models/decoder-spec";
 import type { KvDtype, WeightDtype } from "../backend";
 
@@ -32,7 +33,7 @@ const COMFORTABLE_CACHE_BYTES = 512 * 2 ** 20;
 
 /**
  * @param weightBytes bytes of the weights for a dtype
- * @param maxBindingBytes most bytes of one layer's keys, and of its table of rotations
+ * @param maxBindingBytes most bytes of what one layer keeps in one array, and of its table of rotations
  * @throws option-invalid for a context beyond the model's, device-limit and out-of-memory for what cannot fit
  */
 export function makePlan(
@@ -73,14 +74,15 @@ export function makePlan(
     reasons.push(`KV cache as ${kvDtype}: goes with ${dtype} weights`);
   }
 
-  const layerBytes = (positions: number, held: KvDtype) =>
-    spec.layers.map(({ attention }) => cacheBytes(attention.keyValueHeadCount, attention.headDim, positions, held));
-  const perPosition = 2 * layerBytes(1, kvDtype).reduce((sum, bytes) => sum + bytes, 0);
+  const keptBytes = keptPerPosition(spec)
+    .flat()
+    .map((numbers) => cacheBytes(numbers, 1, kvDtype));
+  const perPosition = keptBytes.reduce((sum, bytes) => sum + bytes, 0);
   // A table of cosines and sines is a binding, too: with few heads it is the larger one.
-  const tableBytes = spec.layers.map(({ attention: { rope } }) =>
-    ropeTableBytes(rope?.inverseFrequencies.length ?? 0, 1),
+  const tableBytes = spec.layers.map(({ mixer }) =>
+    ropeTableBytes(mixer.kind === "attention" ? (mixer.rope?.inverseFrequencies.length ?? 0) : 0, 1),
   );
-  const bindable = Math.floor(maxBindingBytes / Math.max(...layerBytes(1, kvDtype), ...tableBytes));
+  const bindable = Math.floor(maxBindingBytes / Math.max(...keptBytes, ...tableBytes));
   const affordable = Math.floor((budget === undefined ? COMFORTABLE_CACHE_BYTES : budget - weights) / perPosition);
 
   if (request.contextLength !== undefined) {

@@ -15,6 +15,7 @@ import {
   type AttentionLayer,
   type KvFormat,
 } from "../../kernels/attention";
+import { convolution, type ConvolutionLayer } from "../../kernels/convolution";
 import { embed } from "../../kernels/embed";
 import {
   paddedWidth,
@@ -36,7 +37,7 @@ export interface RecordingContext {
   device: GPUDevice;
   /** Activations, tables, partials. */
   work: BufferArena;
-  /** Keys and values. */
+  /** Keys and values, and what is convolved. */
   cache: BufferArena;
   weights: WeightStore;
   kvFormat: KvFormat;
@@ -45,6 +46,7 @@ export interface RecordingContext {
 
 type Matmul = Extract<FusedOperation, { kind: "matmul" }>;
 type Attention = Extract<FusedOperation, { kind: "attention" }>;
+type Convolution = Extract<FusedOperation, { kind: "convolution" }>;
 type NormAdd = Extract<FusedOperation, { kind: "norm_add" }>;
 type Embed = Extract<FusedOperation, { kind: "embed" }>;
 
@@ -78,6 +80,7 @@ interface StepRows {
 
 export class Recorder {
   #layers = new Map<number, AttentionLayer>();
+  #convolutions = new Map<number, ConvolutionLayer>();
   #ropeTables = new Map<string, GPUBuffer>();
   #positions = new Map<string, GPUBuffer>();
   readonly decodeValues: Values;
@@ -108,6 +111,8 @@ export class Recorder {
           return this.#normAdd(operation, this.#one);
         case "attention":
           return this.#attentionDecode(operation);
+        case "convolution":
+          return this.#convolution(operation, this.#one);
       }
     });
     return (await Promise.all(lists)).flat();
@@ -124,6 +129,8 @@ export class Recorder {
           return this.#normAdd(operation, this.#many);
         case "attention":
           return this.#attentionPrefill(operation);
+        case "convolution":
+          return this.#convolution(operation, this.#many);
       }
     });
     return (await Promise.all(lists)).flat();
@@ -263,11 +270,34 @@ export class Recorder {
     ]);
   }
 
+  #convolution(operation: Convolution, { step, values, rows }: StepRows) {
+    const { projections, to, width } = operation;
+    const layer = this.#convolutionLayer(operation);
+    const shared = { step, layer, projections: values.get(projections, 3 * width), y: values.get(to, width), rows };
+    return Promise.all([convolution(this.context.kernels, shared)]);
+  }
+
+  #convolutionLayer({ layer: index, width, taps, weight, bias }: Convolution): ConvolutionLayer {
+    const known = this.#convolutions.get(index);
+    if (known !== undefined) return known;
+    const { cache, weights, kvFormat: format, contextLength: capacity } = this.context;
+    const gated = cache.storage(`layer ${index} gated`, cacheBytes(width, capacity, format));
+    const layer: ConvolutionLayer = {
+      width,
+      taps,
+      weight: weights.plainRows(weight),
+      bias: weights.bias(bias === undefined ? [] : [{ name: bias, rows: width }]),
+      kv: { format, capacity, gated },
+    };
+    this.#convolutions.set(index, layer);
+    return layer;
+  }
+
   #layer(index: number, spec: AttentionSpec): AttentionLayer {
     const known = this.#layers.get(index);
     if (known !== undefined) return known;
     const { cache, kvFormat: format, contextLength: capacity } = this.context;
-    const bytes = cacheBytes(spec.keyValueHeadCount, spec.headDim, capacity, format);
+    const bytes = cacheBytes(spec.keyValueHeadCount * spec.headDim, capacity, format);
     const layer: AttentionLayer = {
       headCount: spec.headCount,
       keyValueHeadCount: spec.keyValueHeadCount,

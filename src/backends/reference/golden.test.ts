@@ -4,6 +4,7 @@ import { emit } from "../../models/decoder";
 import type { AttentionSpec, DecoderSpec, LayerSpec, RopeSpec } from "../../models/decoder-spec";
 import { readModelConfig } from "../../models/registry";
 import { at } from "../../testing/at";
+import { attentionIn } from "../../testing/attention-in";
 import { type CheckpointTensor, fillFromCheckpoint } from "../../testing/checkpoint";
 import { expectClose } from "../../testing/compare";
 import {
@@ -122,11 +123,11 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
     layers: spec.layers.map(change),
   });
   const eachAttention = (spec: DecoderSpec, change: (attention: AttentionSpec) => Partial<AttentionSpec>) =>
-    eachLayer(spec, (layer) => ({ ...layer, attention: { ...layer.attention, ...change(layer.attention) } }));
-  const firstRope = (spec: DecoderSpec) => at(spec.layers, 0).attention.rope;
+    eachLayer(spec, (layer) => ({ ...layer, mixer: { ...attentionIn(layer), ...change(attentionIn(layer)) } }));
+  const firstRope = (spec: DecoderSpec) => attentionIn(spec.layers[0]).rope;
   const withoutPostNorm = (layer: LayerSpec): LayerSpec => {
     const changed = { ...layer };
-    delete changed.attentionPostNorm;
+    delete changed.mixerPostNorm;
     return changed;
   };
   const withoutEps = { eps: 1e-20 };
@@ -140,20 +141,8 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
         finalNorm: { ...spec.finalNorm, ...withoutEps },
       }),
     ],
-    [
-      "RoPE pairing swapped",
-      "llama-rope3",
-      (spec) =>
-        eachLayer(spec, (layer) => ({
-          ...layer,
-          attention: { ...layer.attention, rope: swapPairing(layer.attention.rope) },
-        })),
-    ],
-    [
-      "attention scale forgotten",
-      "llama",
-      (spec) => eachLayer(spec, (layer) => ({ ...layer, attention: { ...layer.attention, scale: 1 } })),
-    ],
+    ["RoPE pairing swapped", "llama-rope3", (spec) => eachAttention(spec, ({ rope }) => ({ rope: swapPairing(rope) }))],
+    ["attention scale forgotten", "llama", (spec) => eachAttention(spec, () => ({ scale: 1 }))],
     [
       "the erf form of GELU",
       "gpt2",

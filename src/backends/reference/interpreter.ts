@@ -1,18 +1,26 @@
 /** Interprets a decoder's operations literally, one after the other. */
 import { WordloomError } from "../../errors";
+import { keptPerPosition } from "../../models/decoder";
 import type { AttentionSpec, DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { Operation, ValueName } from "../../models/operations";
 import { frequenciesFor } from "../../models/rope-frequencies";
-import { activation, add, attention, embed, layerNorm, linear, logits, rmsNorm, rope } from "./operations";
-
-/** Keys (rotated) and values of one layer, each [contextLength, keyValueHeadCount · headDim]. */
-interface LayerCache {
-  keys: Float32Array;
-  values: Float32Array;
-}
+import {
+  activation,
+  add,
+  attention,
+  convolution,
+  embed,
+  layerNorm,
+  linear,
+  logits,
+  multiply,
+  rmsNorm,
+  rope,
+} from "./operations";
 
 export class Interpreter {
-  private readonly caches: readonly LayerCache[];
+  /** Of each layer, [contextLength, …]: keys (rotated) and values, or what is convolved. */
+  private readonly caches: readonly (readonly Float32Array[])[];
   readonly kvCacheBytes: number;
 
   /**
@@ -25,11 +33,10 @@ export class Interpreter {
     private readonly weight: (name: TensorName) => Float32Array,
     private readonly roundRow: ((values: Float32Array) => Float32Array) | undefined,
   ) {
-    this.caches = spec.layers.map(({ attention: { keyValueHeadCount, headDim } }) => {
-      const length = contextLength * keyValueHeadCount * headDim;
-      return { keys: new Float32Array(length), values: new Float32Array(length) };
-    });
-    this.kvCacheBytes = this.caches.reduce((sum, { keys, values }) => sum + keys.byteLength + values.byteLength, 0);
+    this.caches = keptPerPosition(spec).map((arrays) =>
+      arrays.map((numbers) => new Float32Array(contextLength * numbers)),
+    );
+    this.kvCacheBytes = this.caches.flat().reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   /** Runs a decoder's body. @returns x [T, hiddenSize] for tokens at positions start, start + 1, … */
@@ -82,6 +89,12 @@ export class Interpreter {
           const { q, k, v, spec, layer } = operation;
           return this.attend(layer, spec, [value(q), value(k), value(v)], start);
         }
+        case "convolution": {
+          const { layer, inputGate, outputGate, convolved, width, bias } = operation;
+          const gated = this.store(layer, 0, multiply(value(inputGate), value(convolved)), start, width);
+          const weight = this.weight(operation.weight);
+          return convolution(value(outputGate), gated, weight, optionalWeight(bias), { width, start });
+        }
         case "activation": {
           const up = operation.up === undefined ? undefined : value(operation.up);
           return activation(value(operation.gate), up, operation.activation);
@@ -102,8 +115,6 @@ export class Interpreter {
     [q, k, v]: readonly [Float64Array, Float64Array, Float64Array],
     start: number,
   ): Float64Array {
-    const cache = this.caches[layer];
-    if (cache === undefined) throw new WordloomError("internal", `there is no layer ${layer}`);
     const { headCount, keyValueHeadCount, headDim, scale, window, softcap } = spec;
     const turn = (x: Float64Array, heads: number): Float64Array => {
       if (spec.rope === undefined) return x;
@@ -111,16 +122,20 @@ export class Interpreter {
       return rope(x, { ...spec.rope, inverseFrequencies }, { headCount: heads, headDim, start });
     };
     const width = keyValueHeadCount * headDim;
-    this.store(cache.keys, turn(k, keyValueHeadCount), start * width, width);
-    this.store(cache.values, v, start * width, width);
+    const keys = this.store(layer, 0, turn(k, keyValueHeadCount), start, width);
+    const values = this.store(layer, 1, v, start, width);
     const shape = { headCount, keyValueHeadCount, headDim, scale, window, softcap, start };
-    return attention(turn(q, headCount), cache.keys, cache.values, shape);
+    return attention(turn(q, headCount), keys, values, shape);
   }
 
-  private store(cache: Float32Array, rows: Float64Array, offset: number, width: number): void {
+  /** Rows into one of a layer's arrays, from position `start` on. @returns the array */
+  private store(layer: number, array: number, rows: Float64Array, start: number, width: number): Float32Array {
+    const cache = this.caches[layer]?.[array];
+    if (cache === undefined) throw new WordloomError("internal", `layer ${layer} has no array ${array} in the cache`);
     for (let first = 0; first < rows.length; first += width) {
       const row = Float32Array.from(rows.subarray(first, first + width));
-      cache.set(this.roundRow?.(row) ?? row, offset + first);
+      cache.set(this.roundRow?.(row) ?? row, start * width + first);
     }
+    return cache;
   }
 }

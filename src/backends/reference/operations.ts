@@ -202,6 +202,45 @@ function capped(x: number, softcap: number | undefined): number {
   return softcap === undefined ? x : softcap * Math.tanh(x / softcap);
 }
 
+/**
+ * A causal convolution of T rows, a filter for each column, with what the cache holds, these rows included:
+ *   y[t, i] = outputGate[t, i] · (Σ_j weight[j, i] · gated[start + t − taps + 1 + j, i] (+ bias[i]))
+ * where gated[p] = inputGate · convolved of the token at p, and zero for p < 0.
+ *
+ * Source: Liquid AI 2025, "LFM2 Technical Report", sec. 2: gated short convolution blocks.
+ *
+ * @param outputGate [T, width]
+ * @param gated [positions ≥ start + T, width]; later positions are not read
+ * @param weight [taps, width]
+ * @param bias [width]
+ * @param start position of the first row
+ * @returns [T, width]
+ */
+export function convolution(
+  outputGate: Values,
+  gated: Values,
+  weight: Values,
+  bias: Values | undefined,
+  { width, start }: { width: number; start: number },
+): Float64Array {
+  const taps = weight.length / width;
+  const y = new Float64Array(outputGate.length);
+  for (let index = 0; index < y.length; index++) {
+    const [row, i] = [Math.floor(index / width), index % width];
+    const first = start + row - taps + 1;
+    let sum = bias === undefined ? 0 : at(bias, i);
+    for (let j = Math.max(0, -first); j < taps; j++)
+      sum += at(weight, j * width + i) * at(gated, (first + j) * width + i);
+    y[index] = at(outputGate, index) * sum;
+  }
+  return y;
+}
+
+/** y[i] = a[i] · b[i] */
+export function multiply(a: Values, b: Values): Float64Array {
+  return Float64Array.from(a, (value, i) => value * at(b, i));
+}
+
 /** exp(x[i] − max) / Σ exp(x[j] − max); [n] to [n] */
 export function softmax(x: Values): Float64Array {
   let max = -Infinity;

@@ -63,12 +63,22 @@ MODELS = {
     "phi": dict(SIZES, num_key_value_heads=None, hidden_act="gelu_new", layer_norm_eps=1e-5, rope_theta=10000.0,
                 rope_scaling=None, partial_rotary_factor=0.5, qk_layernorm=False, resid_pdrop=0.0, embd_pdrop=0.0,
                 tie_word_embeddings=False),
+    "lfm2": dict(SIZES, num_hidden_layers=5, intermediate_size=120, norm_eps=1e-5, rope_theta=1000000.0, conv_L_cache=3,
+                 conv_bias=False, block_multiple_of=16, block_ffn_dim_multiplier=1.1, block_auto_adjust_ff_dim=True,
+                 layer_types=["conv", "full_attention", "conv", "conv", "full_attention"], tie_word_embeddings=True),
+    "lfm2-bias": dict(SIZES, norm_eps=1e-5, rope_theta=1000000.0, conv_L_cache=4, conv_bias=True,
+                      block_auto_adjust_ff_dim=False, layer_types=["conv", "full_attention", "conv"],
+                      tie_word_embeddings=False),
     "phi3-longrope": dict(SIZES, hidden_size=64, num_hidden_layers=2, hidden_act="silu", rms_norm_eps=1e-5, rope_theta=10000.0,
                           original_max_position_embeddings=64, partial_rotary_factor=0.75, sliding_window=None,
                           attention_bias=False, resid_pdrop=0.0, embd_pdrop=0.0, tie_word_embeddings=True,
                           rope_scaling=dict(type="longrope", short_factor=[1.0, 1.1, 1.2, 1.3, 1.5, 1.8],
                                             long_factor=[1.0, 1.4, 2.5, 4.0, 7.0, 11.0])),
 }
+# What the first files of LFM2 have, too, or instead.
+FIRST_LFM2 = dict(block_dim=48, block_mlp_init_scale=1.0, block_norm_eps=1e-5, block_out_init_scale=1.0,
+                  block_use_swiglu=True, block_use_xavier_init=True, conv_dim=48, conv_dim_out=48,
+                  conv_use_xavier_init=True, num_heads=4, use_pos_enc=True)
 LATER = {"layer_types", "no_rope_layers", "attention_layers", "head_dim"}
 # Mistakes that a reader could make, as keys; how far each moves the likeliest tokens is written beside the values.
 FAULTS = {
@@ -83,8 +93,23 @@ FAULTS = {
     "stablelm-parallel": dict(half_turns=dict(partial_rotary_factor=0.5)),
     "gpt_neo": dict(no_window=dict(window_size=256), window_plus_1=dict(window_size=17)),
     "phi": dict(all_turns=dict(partial_rotary_factor=1.0), erf_gelu=dict(hidden_act="gelu")),
+    "lfm2": dict(theta_of_llama=dict(rope_theta=10000.0)),
+    "lfm2-bias": dict(theta_of_llama=dict(rope_theta=10000.0)),
     "phi3-longrope": dict(no_scaling=dict(rope_scaling=None)),
 }
+
+
+def swapped_gates(state):
+    parts = {k: v.chunk(3) for k, v in state.items() if ".in_proj." in k}
+    return state | {k: torch.cat([c, b, x]) for k, (b, c, x) in parts.items()}
+
+
+# The same of weights that are read another way.
+MISREADINGS = {
+    "lfm2": dict(gates_swapped=swapped_gates,
+                 taps_reversed=lambda state: {k: v.flip(-1) if v.dim() == 3 else v for k, v in state.items()}),
+}
+MISREADINGS["lfm2-bias"] = MISREADINGS["lfm2"]
 
 
 def spellings(name, keys):
@@ -94,6 +119,10 @@ def spellings(name, keys):
     early = {k: v for k, v in usual.items() if k not in LATER} | dict(transformers_version="4.50.0")
     if "head_dim" in keys:
         early["head_dim"] = keys["head_dim"]
+    if model_type == "lfm2":
+        early |= FIRST_LFM2 | dict(block_ff_dim=early.pop("intermediate_size"), theta=early.pop("rope_theta"),
+                                   tie_embedding=early.pop("tie_word_embeddings"),
+                                   full_attn_idxs=[i for i, t in enumerate(keys["layer_types"]) if t != "conv"])
     newest = json.loads(AutoConfig.for_model(model_type, **keys).to_json_string(use_diff=False))
     kept = {k: v for k, v in newest.items() if k in usual or k in ("rope_parameters", "layer_types", "is_decoder")}
     kept |= dict(dtype="float32", transformers_version="5.18.0", pad_token_id=None)
@@ -127,13 +156,15 @@ def weights(model, seed):
             continue  # GPT-Neo's masks
         if value.dim() == 1 and name.endswith("weight"):
             # The last norm makes logits of a tied head spread by 4 or so, which gives clear paths.
-            last = name in ("model.norm.weight", "transformer.ln_f.weight")
+            last = name in ("model.norm.weight", "transformer.ln_f.weight", "model.embedding_norm.weight")
             mean = 4 * divisor / (embedding * math.sqrt(model.config.hidden_size)) if tied and last else 1.0
             value = 0.2 * noise + mean - (1.0 if "gemma" in model.config.model_type else 0.0)
         elif value.dim() == 1:
             value = 0.3 * noise
         elif "embed" in name or ".wte" in name or ".wpe" in name or name == "lm_head.weight":
             value = (0.5 if ".wpe" in name else embedding) * noise
+        elif value.dim() == 3:  # a convolution's filters
+            value = noise / math.sqrt(value.shape[2])
         else:
             value = 1.5 / math.sqrt(value.shape[1]) * noise
             if "attn.attention.q_proj" in name or "attn.attention.k_proj" in name:
@@ -211,6 +242,9 @@ def make(name):
     faults = {}
     for fault, change in FAULTS[name].items():
         wrong = logprobs(load(configs["config.json"] | change, state), last)
+        faults[fault] = round((wrong - expected)[likeliest].abs().max().item(), 4)
+    for fault, change in MISREADINGS.get(name, {}).items():
+        wrong = logprobs(load(configs["config.json"], change(state)), last)
         faults[fault] = round((wrong - expected)[likeliest].abs().max().item(), 4)
     golden = dict(
         format="golden-1", model_type=name.split("-")[0], vocab_size=VOCAB,

@@ -115,7 +115,7 @@ export class KeptFiles implements ModelFiles {
         const record = { name, bytes: 0, sha256: "", vouched: false, whole: false, absent: true };
         await this.#attempt((directory) => model.exclusively(name, () => writeRecord(directory, record), signal));
       }
-      await this.#attempt(() => model.note({ complete: true }));
+      await this.#attempt(() => model.note({ complete: true, usedAtMs: Date.now() }));
       return this.notKept === undefined;
     } finally {
       for (const file of this.#opened.values()) await file.release();

@@ -42,6 +42,8 @@ export interface StoredModel {
   bytes: number;
   /** It has been loaded from here, or can be. */
   complete: boolean;
+  /** When it was last loaded whole; undefined if it never was. */
+  usedAt: Date | undefined;
   files: StoredFile[];
 }
 
@@ -49,6 +51,8 @@ interface ModelRecord {
   source: string;
   revision: string;
   complete: boolean;
+  /** Milliseconds since 1970. */
+  usedAtMs?: number | undefined;
   /** Name of what is recalled with it. */
   recalled?: string | undefined;
 }
@@ -120,6 +124,7 @@ export class ModelStore {
         revision: record?.revision ?? "",
         bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
         complete: record?.complete ?? false,
+        usedAt: record?.usedAtMs === undefined ? undefined : new Date(record.usedAtMs),
         files,
       });
     }
@@ -259,8 +264,12 @@ async function exclusively(
 
 function asModelRecord(value: unknown): ModelRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { source, revision, complete } = value as Partial<ModelRecord>; // looked at before it is believed
-  const isOurs = typeof source === "string" && typeof revision === "string" && typeof complete === "boolean";
+  const { source, revision, complete, usedAtMs } = value as Partial<ModelRecord>; // looked at before it is believed
+  const isOurs =
+    typeof source === "string" &&
+    typeof revision === "string" &&
+    typeof complete === "boolean" &&
+    (usedAtMs === undefined || Number.isFinite(usedAtMs));
   return isOurs ? (value as ModelRecord) : undefined;
 }
 

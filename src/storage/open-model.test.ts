@@ -69,7 +69,8 @@ describe.each(["sync", "writable"] as const)("a model that is kept (%s)", (write
     expect(again).toEqual({ isRight: true, stored: true, reason: "read from this browser's storage" });
   });
 
-  test("is listed with its files, sizes and hashes, and deleted", async () => {
+  test("is listed with its files, sizes and hashes, and when it was loaded, and deleted", async () => {
+    const before = Date.now();
     await load();
     const [model, ...others] = await models();
     expect(others).toEqual([]);
@@ -78,11 +79,13 @@ describe.each(["sync", "writable"] as const)("a model that is kept (%s)", (write
       revision: "",
       bytes: CONFIG.length + WEIGHTS.length,
       complete: true,
+      usedAt: expect.any(Date) as unknown,
       files: [
         { name: "config.json", bytes: CONFIG.length, sizeBytes: CONFIG.length, whole: true, sha256: sha256(CONFIG) },
         { name: "model.safetensors", bytes: WEIGHTS.length, whole: true, sha256: sha256(WEIGHTS) },
       ],
     });
+    expect(model?.usedAt?.getTime()).toBeGreaterThanOrEqual(before);
     await new ModelStore(place).delete(model?.id ?? "");
     expect(await models()).toEqual([]);
     expect([...place.contents.keys()]).toEqual([]);
@@ -99,7 +102,7 @@ describe.each(["sync", "writable"] as const)("a model that is kept (%s)", (write
     await settle("stopped");
     const [partial] = await models();
     expect(partial?.files[0]?.bytes).toBeGreaterThanOrEqual(1_200_000);
-    expect(partial).toMatchObject({ complete: false, files: [{ whole: false }] });
+    expect(partial).toMatchObject({ complete: false, usedAt: undefined, files: [{ whole: false }] });
     server.sentBytes = 0;
     expect(await load()).toMatchObject({ isRight: true, stored: true });
     expect(server.sentBytes).toBeLessThanOrEqual(0.45 * WEIGHTS.length);
@@ -140,7 +143,7 @@ describe.each(["sync", "writable"] as const)("a model that is kept (%s)", (write
     expect(await load({ sha256: sha })).toMatchObject({ isRight: true, stored: true });
     expect((await models())[0]?.files[1]).toMatchObject({ whole: true, sha256: sha256(WEIGHTS) });
     expect(server.sentBytes).toBeLessThanOrEqual(1.05 * WEIGHTS.length + CONFIG.length);
-  });
+  }, 30_000);
 });
 
 describe("what is here in part", () => {

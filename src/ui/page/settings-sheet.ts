@@ -4,6 +4,7 @@ import type { GeneratorInfo } from "../generator";
 import { computedBy, modelName } from "../word-loom/format";
 import { BUNDLED_MODEL, type GenerateSettings, type LoadSettings } from "../word-loom/options";
 import { describeSampling, samplingOf, type Preset, type Sampling } from "./sampling";
+import "./stored-models";
 
 export interface SheetState {
   info: GeneratorInfo | undefined;
@@ -31,6 +32,7 @@ export function settingsTemplate(state: SheetState, actions: SheetActions): Temp
       ${samplingFields(state, actions)} ${lengthFields(state, actions)}
     </form>
     ${modelForm(state, actions)}
+    <wordloom-stored-models .info=${state.info} .model=${state.load.model}></wordloom-stored-models>
   `;
 }
 

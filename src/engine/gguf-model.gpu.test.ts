@@ -5,18 +5,22 @@ import { at } from "../testing/at";
 import { browserDevice } from "../testing/browser-device";
 import { expectClose } from "../testing/compare";
 import { expectGolden, F32, greedyRun } from "../testing/golden-run";
-import { runGguf } from "../testing/gguf-run";
+import { GGUF_GOLDEN, runGguf } from "../testing/gguf-run";
 import { goldenCasesServed, goldenUrl, servedBytes } from "../testing/served-models";
 
 const device = await browserDevice();
 afterAll(() => device.destroy());
 
-test("the golden llama from its GGUF file gives the golden ids and log-probabilities", async () => {
-  const bytes = await servedBytes(`${goldenUrl("llama")}model-F32.gguf`);
-  const { backend } = await runGguf(bytes, F32, { device, tier: "cpu" });
-  await expectGolden(backend, await goldenCasesServed("llama"));
-  await backend.dispose();
-}, 120_000);
+test.each(GGUF_GOLDEN)(
+  "the golden %s from its GGUF file gives the golden ids and log-probabilities",
+  async (model) => {
+    const bytes = await servedBytes(`${goldenUrl(model)}model-F32.gguf`);
+    const { backend } = await runGguf(bytes, F32, { device, tier: "cpu" });
+    await expectGolden(backend, await goldenCasesServed(model));
+    await backend.dispose();
+  },
+  120_000,
+);
 
 const storiesUrl = inject("storiesUrl");
 if (storiesUrl === "") console.warn("\n*** NOT TESTED in the browser: stories260k from GGUF files, which are absent\n");

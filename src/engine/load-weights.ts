@@ -154,17 +154,30 @@ class Loader {
   async #loadPacked(reader: ByteReader, tensor: PackedTensor, signal: AbortSignal | undefined): Promise<void> {
     const { matrix } = tensor.packed;
     const { rowBytes } = matrix;
-    const decode = matrix.decoder(await this.sides.take(tensor.packed, signal));
+    const sides = await this.sides.take(tensor.packed, signal);
+    const decode = matrix.decoder(sides);
+    const wantsQ4 = ({ name }: TensorUse) => this.sink.kept?.formatOf(name) === keptAs("Q4_0");
+    const q4_0 = tensor.uses.some(wantsQ4) ? matrix.q4_0?.(sides) : undefined;
+    const [kept, others] = [tensor.uses.filter(wantsQ4), tensor.uses.filter((use) => !wantsQ4(use))];
     const { start, end } = matrix.main;
     const whole = rowBytes === undefined ? await this.#read(reader, end - start) : undefined;
     const rowsAtOnce = rowsPerPiece(4 * tensor.columns);
     for (let row = 0; row < tensor.rows; row += rowsAtOnce) {
       const rows = Math.min(rowsAtOnce, tensor.rows - row);
       const bytes = whole ?? (await this.#read(reader, rows * (rowBytes ?? 0)));
-      const values = this.#valuesOf(rows * tensor.columns);
-      decode(bytes, row, rows, values);
-      checkFinite(tensor, values, row);
-      for (const use of tensor.uses) await this.#hand(use, tensor, row, rows, values, signal);
+      if (q4_0 === undefined || others.length > 0) {
+        const values = this.#valuesOf(rows * tensor.columns);
+        decode(bytes, row, rows, values);
+        checkFinite(tensor, values, row);
+        for (const use of q4_0 === undefined ? tensor.uses : others) {
+          await this.#hand(use, tensor, row, rows, values, signal);
+        }
+      }
+      if (q4_0 !== undefined) {
+        const packed = keepRows("Q4_0", q4_0(bytes, row, rows), rows, tensor.columns, this.#keptBuffers);
+        this.#keptBuffers = packed.reusable ?? this.#keptBuffers;
+        for (const use of kept) await this.#handKept(use, row, rows, packed, signal);
+      }
       signal?.throwIfAborted();
     }
   }

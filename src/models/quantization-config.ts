@@ -9,7 +9,15 @@ import { WordloomError } from "../errors";
 import type { ConfigReader } from "./config-reader";
 
 export type Quantization =
-  | { scheme: "gptq"; bits: number; groupSize: number | undefined; zeroOffset: 0 | 1; ordered: boolean }
+  | {
+      scheme: "gptq";
+      bits: number;
+      groupSize: number | undefined;
+      /** What is added to the zero points that the file holds. */
+      zeroOffset: 0 | 1;
+      /** g_idx says which group an input is in. */
+      ordered: boolean;
+    }
   | { scheme: "awq"; groupSize: number | undefined }
   | { scheme: "bnb-4bit"; type: string }
   | { scheme: "bnb-int8" }

@@ -24,6 +24,11 @@ export interface PackedMatrix {
    * @throws WordloomError file-invalid for values that cannot be right
    */
   decoder(sides: readonly Uint8Array[]): DecodeRows;
+  /**
+   * The same weights as ggml's Q4_0, bit for bit; undefined where they are not of that form. A scheme that never is has no
+   * such method.
+   */
+  q4_0?(sides: readonly Uint8Array[]): ((packed: Uint8Array, first: number, rows: number) => Uint8Array) | undefined;
 }
 
 /**

@@ -178,6 +178,35 @@ describe("switches", () => {
     expect(biases.length).toBe(count);
   });
 
+  test("lfm2's layers are convolutions but for those that layer_types or full_attn_idxs name; without both, none is", () => {
+    const attending = (changes: Config) => layersOf("lfm2", changes).map(({ mixer }) => mixer.kind === "attention");
+    expect(attending({})).toEqual([false, true, false, false, true]);
+    const types = { layer_types: undefined };
+    expect(attending({ ...types, full_attn_idxs: [0, 3] })).toEqual([true, false, false, true, false]);
+    expect(attending(types)).toEqual(Array(5).fill(true));
+    const { mixer } = firstLayer("lfm2", { conv_L_cache: undefined }) ?? {};
+    expect(mixer).toEqual({ kind: "convolution", taps: 3, bias: false });
+    expect(
+      namesOf("lfm2", { conv_bias: true }).filter((name) => /^layers\.0\.(?!mlp|mixer).*bias$/.test(name)),
+    ).toEqual(
+      ["input_gate", "output_gate", "convolved", "convolution", "convolution_output"].map(
+        (name) => `layers.0.${name}.bias`,
+      ),
+    );
+  });
+
+  // transformers' own: int(2 · size / 3), then times the factor, rounded up to a multiple.
+  test.each<[Config, number]>([
+    [{}, 96],
+    [{ block_ff_dim: 6656, block_multiple_of: undefined, block_ffn_dim_multiplier: undefined }, 4608],
+    [{ intermediate_size: 10240, block_multiple_of: 256, block_ffn_dim_multiplier: 1 }, 6912],
+    [{ block_ffn_dim_multiplier: null }, 80],
+    [{ block_auto_adjust_ff_dim: false }, 120],
+    [{ block_auto_adjust_ff_dim: undefined, block_ff_dim: 100 }, 80],
+  ])("lfm2's MLP: %j is %i wide", (changes, width) => {
+    expect(firstLayer("lfm2", changes)?.mlp.intermediateSize).toBe(width);
+  });
+
   test("phi's head has a bias, tied or not", () => {
     expect(namesOf("phi")).toContain("head.weight");
     expect(namesOf("phi")).toContain("head.bias");
@@ -200,6 +229,16 @@ describe("keys that published files of these models have, and that say nothing m
     ["smollm3", { pretraining_tp: 2, max_window_layers: 28 }],
     // TinyStories
     ["gpt_neo", { gradient_checkpointing: false, summary_first_dropout: 0.1, embed_dropout: 0.1 }],
+    // LFM2, as first published
+    [
+      "lfm2",
+      {
+        ...{ block_dim: 48, conv_dim: 48, conv_dim_out: 48, num_heads: 4, block_norm_eps: 1e-5 },
+        ...{ block_use_swiglu: true, use_pos_enc: true, block_use_xavier_init: true, conv_use_xavier_init: true },
+        ...{ block_mlp_init_scale: 1, block_out_init_scale: 1, theta: 1e6, tie_embedding: true, block_ff_dim: 120 },
+        full_attn_idxs: [1, 4],
+      },
+    ],
     // Stable LM 2
     ["stablelm", { rotary_scaling_factor: 1 }],
   ])("%s: %j", (model, changes) => {
@@ -211,6 +250,17 @@ describe("keys that published files of these models have, and that say nothing m
     ["phi3", { interpolate_factor: 2 }],
     ["phi3", { mlp_bias: true }],
     ["stablelm", { rotary_scaling_factor: 2 }],
+    ["lfm2", { conv_dim: 64 }],
+    ["lfm2", { conv_dim_out: 64 }],
+    ["lfm2", { block_dim: 64 }],
+    ["lfm2", { num_heads: 8 }],
+    ["lfm2", { block_norm_eps: 1e-6 }],
+    ["lfm2", { block_use_swiglu: false }],
+    ["lfm2", { use_pos_enc: false }],
+    ["lfm2", { theta: 5e5 }],
+    ["lfm2", { tie_embedding: false }],
+    ["lfm2", { hidden_act: "gelu" }],
+    ["lfm2", { num_experts: 4 }],
   ])("with another value, %s: %j is refused", (model, changes) => {
     expect(refusal(() => specOf(model, changes)).code).toBe("config-unsupported");
   });
@@ -243,6 +293,12 @@ describe("what is understood at one value only, or cannot be, is refused by name
     ["gpt_neo", { attention_types: "global" }, "a list is expected"],
     ["gpt_neo", { attention_layers: ["global", "axial", "global", "local"] }, 'attention_layers is "axial"'],
     ["qwen2", { use_mrope: true }, "use_mrope is true"],
+    ["lfm2", { layer_types: Array(5).fill("sliding_attention") }, 'layer_types is "sliding_attention"'],
+    ["lfm2", { full_attn_idxs: [0] }, "layer_types is set, too, and says something else"],
+    ["lfm2", { full_attn_idxs: [1, 5] }, "a list of layers, 0 to 4, is expected"],
+    ["lfm2", { conv_L_cache: 0 }, "conv_L_cache is 0; a number from 1 to 64 is expected"],
+    ["lfm2", { block_ffn_dim_multiplier: 0 }, "block_ffn_dim_multiplier is 0"],
+    ["lfm2", { intermediate_size: undefined }, "config.json has no block_ff_dim"],
   ])("%s: %j", (model, changes, message) => {
     const refused = refusal(() => specOf(model, changes));
     expect(refused.code).toMatch(/^config-(unsupported|invalid)$/);

@@ -130,6 +130,21 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
     delete changed.mixerPostNorm;
     return changed;
   };
+  /** The rows of one tensor of a layer in place of another's. */
+  const exchanged = (spec: DecoderSpec, [one, other]: readonly [string, string]): DecoderSpec => ({
+    ...spec,
+    tensors: spec.tensors.map((tensor) => {
+      const [from, to] = tensor.name.includes(`.${one}.`) ? [one, other] : [other, one];
+      const source = spec.tensors.find(({ name }) => name === tensor.name.replace(`.${from}.`, `.${to}.`));
+      return { ...tensor, ...(source?.rows && { rows: source.rows }) };
+    }),
+  });
+  const withoutHeadNorms = (layer: LayerSpec): LayerSpec => {
+    if (layer.mixer.kind !== "attention") return layer;
+    const mixer = { ...layer.mixer };
+    delete mixer.queryKeyNorm;
+    return { ...layer, mixer };
+  };
   const withoutEps = { eps: 1e-20 };
 
   test.each<[string, GoldenModel, (spec: DecoderSpec) => DecoderSpec]>([
@@ -175,6 +190,8 @@ describe("a mistake in the model moves the golden values beyond the tolerance", 
     ["RoPE on every layer", "smollm3", (spec) => eachAttention(spec, () => ({ rope: firstRope(spec) }))],
     ["no factor on what blocks add", "granite", (spec) => eachLayer(spec, (layer) => ({ ...layer, residualScale: 1 }))],
     ["no factor on logits", "granite", (spec) => ({ ...spec, head: { ...spec.head, scale: 1 } })],
+    ["the gates of convolutions exchanged", "lfm2", (spec) => exchanged(spec, ["input_gate", "output_gate"])],
+    ["attention without the norms of q and k", "lfm2", (spec) => eachLayer(spec, withoutHeadNorms)],
     [
       "no magnitude",
       "phi3-longrope",

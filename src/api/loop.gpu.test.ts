@@ -177,6 +177,35 @@ describe("options", () => {
   });
 });
 
+test("a score is one prefill of its text, and of the head for 32 rows at a time", async () => {
+  const ids = Array.from({ length: 131 }, (_, i) => (i * 7) % 90); // three chunks of this tier, of 64, 64 and 2
+  await llama.score(ids); // its kernels are compiled at the first use
+  const counted = async (run: () => Promise<unknown>) => {
+    const { counts, stop } = countGpuCalls();
+    await run().finally(stop);
+    return counts;
+  };
+  const prefill = await counted(() => llama.generate(ids, { maxNewTokens: 1, reusePrefix: false }).end);
+  const score = await counted(() => llama.score(ids));
+  const sampling = 3; // head, reduction and choice of the one token
+  const slices = 2 + 2 + 1;
+  expect(score.dispatch).toBe(prefill.dispatch - sampling + 3 + 2 * slices); // a norm for each chunk, head and statistics for each slice
+  expect(score).toMatchObject({ submit: 3, mapAsync: 3 });
+});
+
+test("choose and embed give what the reference gives", async () => {
+  const ids = prompt();
+  const [ours, theirs] = await Promise.all([llama, reference].map((one) => one.choose(ids, ["a", " the", "b c"])));
+  const sorted = (choice: typeof ours) => [...(choice?.candidates ?? [])].sort((a, b) => a.index - b.index);
+  expect(ours?.index).toBe(theirs?.index);
+  expectClose(sorted(ours).map(({ logprob }) => logprob), sorted(theirs).map(({ logprob }) => logprob), GOLDEN_F32); // prettier-ignore
+  for (const pooling of ["mean", "last"] as const) {
+    const long = Array.from({ length: 70 }, (_, i) => (i * 11) % 90); // two chunks
+    const [state, expected] = await Promise.all([llama, reference].map((one) => one.embed(long, { pooling })));
+    expectClose([...(state ?? [])], [...(expected ?? [])], { absolute: 1e-4 });
+  }
+});
+
 test("score is what the steps say, and null for the first token", async () => {
   for (const ids of [prompt(), cases.llama[2]?.ids ?? []]) {
     const { ids: answer, tokens } = await write(llama, ids);
@@ -186,6 +215,8 @@ test("score is what the steps say, and null for the first token", async () => {
     expectClose(scored.slice(ids.length), tokens.map(({ logprob }) => logprob), GOLDEN_F32); // prettier-ignore
     const theirs = await reference.score([...ids, ...answer]);
     expectClose(scored, theirs.tokens.map(({ logprob }) => logprob ?? 0), GOLDEN_F32); // prettier-ignore
+    expectClose(ours.tokens.map(({ entropy }) => entropy ?? 0), theirs.tokens.map(({ entropy }) => entropy ?? 0), GOLDEN_F32); // prettier-ignore
+    expect(ours.tokens.map((token) => token.rank)).toEqual(theirs.tokens.map((token) => token.rank));
     expect((await write(llama, ids)).ids).toEqual(answer); // a score leaves no trace
   }
 });

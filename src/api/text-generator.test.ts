@@ -315,6 +315,83 @@ describe("score", () => {
   });
 });
 
+describe("choose", () => {
+  test("ranks continuations by the probability of the whole text, and shares 1 among them", async () => {
+    const candidates = ["dt", "de", "d", "ef"];
+    const choice = await writer.choose("abc", candidates);
+    expect(choice).toMatchObject({ index: 2, text: "d" });
+    expect(choice.candidates.map(({ text }) => text)).toEqual(["d", "de", "dt", "ef"]);
+    const whole = async (text: string) =>
+      (await writer.score(`abc${text}`)).logprob - (await writer.score("abc")).logprob;
+    for (const { text, logprob, tokenCount } of choice.candidates) {
+      expect(logprob).toBeCloseTo(await whole(text), 5);
+      expect(tokenCount).toBe(text.length);
+    }
+    expect(choice.candidates.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 9);
+  });
+
+  test("after ids and messages a candidate is tokens of its own", async () => {
+    const { ids, greedy_ids } = goldenCases("llama")[1] ?? { ids: [], greedy_ids: [] };
+    const said = await golden.choose(ids, ["a", "b"]);
+    const [a, b] = await Promise.all(["a", "b"].map((text) => golden.tokenize(text, { addSpecialTokens: false })));
+    const scored = await Promise.all([a, b].map((more) => golden.score([...ids, ...(more ?? [])])));
+    const base = (await golden.score(ids)).logprob;
+    const logprobs = scored.map(({ logprob }) => logprob - base);
+    for (const { index, logprob } of said.candidates) expect(logprob).toBeCloseTo(logprobs[index] ?? NaN, 4);
+    expect(greedy_ids).not.toHaveLength(0);
+  });
+
+  test.each([
+    ["no candidates", [], /candidates is a list of 0/],
+    ["an empty one", ["a", ""], /candidates is ""/],
+  ])("refuses %s", async (_, candidates, message) => {
+    await expect(writer.choose("abc", candidates)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(writer.choose("abc", candidates)).rejects.toThrow(message);
+  });
+
+  test("refuses what does not fit, and rejects with its signal's reason", async () => {
+    const small = await load(modelFolder(alphabet), { contextLength: 5 });
+    expect((await small.choose("abc", ["de", "ee"])).text).toBe("de");
+    await expect(small.choose("abc", ["d", "def"])).rejects.toMatchObject({ code: "prompt-too-long" });
+    await expect(writer.choose("abc", ["d"], { signal: AbortSignal.abort("no") })).rejects.toBe("no");
+    await expect(writer.choose("abc", ["d"], { topK: 3 } as object)).rejects.toThrow(/choose has no option "topK"/);
+  });
+});
+
+describe("embed", () => {
+  /** The table's model has unit vectors for hidden states: the one of the last token, times sqrt(hidden size). */
+  test("the last token's state, and the mean of all, at length 1 unless that is not wanted", async () => {
+    const [a] = await writer.tokenize("a", { addSpecialTokens: false });
+    const last = await writer.embed("ccba", { pooling: "last" });
+    expect(last).toHaveLength(32);
+    expect(last[a ?? -1]).toBeCloseTo(1, 4);
+    const mean = await writer.embed("ccba", { pooling: "mean", normalize: false });
+    const scale = mean.reduce((sum, value) => sum + value, 0);
+    expect([...mean].map((value) => Math.round((4 * value) / scale)).sort().slice(-3)).toEqual([1, 1, 2]); // prettier-ignore
+    expect(Math.hypot(...(await writer.embed("ccba", { pooling: "mean" })))).toBeCloseTo(1, 6);
+  });
+
+  test("dimensions keeps the first numbers, and normalizes those", async () => {
+    const { ids } = goldenCases("llama")[1] ?? { ids: [] };
+    const whole = await golden.embed(ids, { pooling: "mean", normalize: false });
+    const part = await golden.embed(ids, { pooling: "mean", dimensions: 8 });
+    const length = Math.hypot(...whole.subarray(0, 8));
+    part.forEach((value, i) => expect(value).toBeCloseTo((whole[i] ?? NaN) / length, 5));
+    expect(part).toHaveLength(8);
+  });
+
+  test.each([
+    ["no pooling", {}, /pooling is undefined/],
+    ["another pooling", { pooling: "cls" }, /pooling is "cls"/],
+    ["more dimensions than there are", { pooling: "last", dimensions: 33 }, /dimensions is 33.* have 32/],
+    ["an unknown option", { pooling: "last", topK: 1 }, /embed has no option "topK"/],
+  ])("refuses %s", async (_, options, message) => {
+    const refused = writer.embed("abc", options as { pooling: "last" });
+    await expect(refused).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(refused).rejects.toThrow(message);
+  });
+});
+
 describe("loading", () => {
   test("info says what was loaded, how, where and why", () => {
     expect(golden.info).toMatchObject({

@@ -1,4 +1,5 @@
 import type { Chunk } from "../engine/answer-stream";
+import type { Choice } from "../engine/choice";
 import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
 import type { ModelPlan } from "../engine/plan-model";
@@ -9,6 +10,7 @@ import { askToPersist } from "../storage/persist";
 import { connectEngine, planHere } from "../worker/client";
 import { resolveChatOptions, type ChatPromptOptions } from "./chat-options";
 import { resolveConnectOptions, resolveFallback, type ConnectOptions, type FallbackOptions } from "./connect-options";
+import { embeddingOf, resolveEmbedOptions, type EmbedOptions } from "./embed-options";
 import { randomSeed, resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
 import { checkedProcessor } from "./logits-processor";
@@ -152,7 +154,7 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
 
   /**
    * The model's own log-probability (natural log; temperature 1, no processors) of each token of `input` after those
-   * before it; the first one has null.
+   * before it, with its rank and the entropy it was drawn from; the first one has null. Read in chunks, in parallel.
    *
    * @param input as for `generate`; at most `info.contextLength` tokens
    * @throws WordloomError prompt-too-long, option-invalid, disposed; `signal.reason` on abort
@@ -160,14 +162,55 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
   async score(input: ModelInput, options: { signal?: AbortSignal } = {}): Promise<Score> {
     this.#assertAlive();
     refuseUnknown(options, { signal: true }, "score");
-    if (given(options.signal) && !(options.signal instanceof AbortSignal)) {
-      throw invalid("signal", options.signal, "an AbortSignal");
+    const signal = signalOf(options);
+    return answered(await this.#engine.score(tagInput(input, this.#vocabSize), signal), signal);
+  }
+
+  /**
+   * Which of several continuations the model finds likeliest. The prompt is read once.
+   *
+   * @param input as for `generate`; it stays as it is, and each candidate follows it directly (a blank between them, too,
+   *   is the candidate's)
+   * @param candidates at least one; of a text and a candidate together at most `info.contextLength` tokens
+   * @throws WordloomError prompt-too-long, option-invalid, disposed; `signal.reason` on abort
+   */
+  async choose(
+    input: ModelInput,
+    candidates: readonly string[],
+    options: { signal?: AbortSignal } = {},
+  ): Promise<Choice> {
+    this.#assertAlive();
+    refuseUnknown(options, { signal: true }, "choose");
+    if (!Array.isArray(candidates) || candidates.length === 0) {
+      throw invalid("candidates", candidates, "a list of strings, not empty");
     }
-    const signal = options.signal ?? new AbortController().signal;
-    const score = await this.#engine.score(tagInput(input, this.#vocabSize), signal);
-    signal.throwIfAborted();
-    if (!score) throw new WordloomError("internal", "a score was stopped without a stop");
-    return score;
+    const texts = candidates.map((candidate: unknown) => {
+      if (typeof candidate !== "string" || candidate === "")
+        throw invalid("candidates", candidate, "strings, not empty");
+      return candidate;
+    });
+    const signal = signalOf(options);
+    return answered(await this.#engine.choose(tagInput(input, this.#vocabSize), texts, signal), signal);
+  }
+
+  /**
+   * One vector for a text: the model's hidden states after its last norm, pooled. Means something with models that were
+   * trained for it, and with the pooling they were trained with; their card says which.
+   *
+   * @param input as for `generate`, with the special tokens the tokenizer adds; at most `info.contextLength` tokens
+   * @param options.pooling "mean" of all tokens, or the "last" one's state; there is no default that would not be wrong
+   *   for some model
+   * @param options.normalize to length 1 (default), so that a dot product is the cosine
+   * @param options.dimensions keeps the first so many numbers (before normalizing), for models trained for that
+   * @returns [hidden size], or [dimensions]
+   * @throws WordloomError prompt-too-long, option-invalid, kernel-failed, disposed; `signal.reason` on abort
+   */
+  async embed(input: ModelInput, options: EmbedOptions): Promise<Float32Array> {
+    this.#assertAlive();
+    const { pooling, normalize, dimensions } = resolveEmbedOptions(options);
+    const signal = signalOf(options);
+    const state = answered(await this.#engine.embed(tagInput(input, this.#vocabSize), pooling, signal), signal);
+    return embeddingOf(state, { normalize, dimensions });
   }
 
   /**
@@ -211,4 +254,16 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
   #assertAlive(): void {
     if (this.#disposed) throw new WordloomError("disposed", "this generator was disposed of");
   }
+}
+
+function signalOf({ signal }: { signal?: AbortSignal }): AbortSignal {
+  if (given(signal) && !(signal instanceof AbortSignal)) throw invalid("signal", signal, "an AbortSignal");
+  return signal ?? new AbortController().signal;
+}
+
+/** What an engine gives is undefined where the caller stopped it. */
+function answered<T>(value: T | undefined, signal: AbortSignal): T {
+  signal.throwIfAborted();
+  if (value === undefined) throw new WordloomError("internal", "it was stopped without a stop");
+  return value;
 }

@@ -147,6 +147,18 @@ export interface TokenStatistics {
   entropy: number;
 }
 
+/** What the model itself (temperature 1, no processors) says of one given token a row; [rows] each. */
+export interface ScoredRows {
+  /** Natural log of its probability. */
+  logprobs: Float32Array;
+  /** As in TokenStatistics. */
+  entropies: Float32Array;
+  ranks: Uint32Array;
+}
+
+/** How the hidden states of a text become one vector: their mean, or that of the last token. */
+export type Pooling = "mean" | "last";
+
 /**
  * One sequence on one model. Calls act in call order; none waits for the GPU, only the returned promises do.
  *
@@ -168,10 +180,17 @@ export interface SequenceRunner {
   /** One decode step: the last sampled token through the model, and the next one chosen. */
   step(): Promise<StepResult>;
   /**
-   * Log-probabilities of given tokens: like `prefill(tokens, start, false)`, and for each row t the natural log of the
-   * probability of `targets[t]` after it. At most `maxPrefillTokens` at once; `targets.length === tokens.length`.
+   * What the model says of given tokens: like `prefill(tokens, start, false)`, and for each row t the statistics of
+   * `targets[t]` after it. At most `maxPrefillTokens` at once; `targets.length === tokens.length`.
    */
-  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array>;
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows>;
+  /**
+   * Hidden states after the final norm, which the head would read: like `prefill(tokens, start, false)`, and their sum
+   * over these tokens ("mean": the caller divides) or the last one's. At most `maxPrefillTokens` at once.
+   *
+   * @returns [hidden size]
+   */
+  hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array>;
   /** Logits [V] after the last token that was run (for tests and for callers that choose on the host). */
   readLogits(): Promise<Float32Array>;
 }

@@ -2,16 +2,19 @@
  * A loaded model that answers: tokenizer, loop and text stream around one backend. The worker's host drives it, or the
  * caller's own thread; `worker/client` gives the same interface for an engine that is elsewhere.
  */
-import type { Backend, BackendFacts, SamplingSettings } from "../backends/backend";
+import type { Backend, BackendFacts, Pooling, SamplingSettings } from "../backends/backend";
 import { WordloomError } from "../errors";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
 import type { ChatMessage, ChatOptions, Tokenizer } from "../tokenizer/tokenizer";
 import { AnswerStream, type Chunk } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
+import { commonLength, rank, type Choice } from "./choice";
 import { Scheduler, type RunOutcome, type SchedulerOptions } from "./scheduler";
 import { SequenceBreakers } from "./sequence-breakers";
 import { endTokensOf, type FinishReason } from "./stopping";
+
+export type { Pooling } from "../backends/backend";
 
 /** What to continue: text (as it is), ids (exactly these), messages (through the chat template). */
 export type TaggedInput = { kind: "text"; text: string } | { kind: "ids"; ids: Uint32Array } | ChatInput;
@@ -82,8 +85,12 @@ export interface GenerationEnd {
 export interface ScoredToken {
   id: number;
   text: string;
-  /** Natural log of the model's probability of this token after those before it; null for the first one. */
+  /** Natural log of the model's probability of this token after those before it; null for the first one, as below. */
   logprob: number | null;
+  /** 1 + how many tokens the model found likelier here; null, too, where a server does not tell. */
+  rank: number | null;
+  /** Of the model's whole distribution here, in nats: 0 where it was sure, ln(vocabSize) where all were alike. Null as `rank`. */
+  entropy: number | null;
 }
 
 export interface Score {
@@ -116,8 +123,8 @@ export interface EngineInfo extends BackendFacts {
 
 /**
  * One model. Calls may overlap: answers and scores wait their turn, in the order of asking. An abort is not an error
- * here: `generate` resolves with finishReason "abort", `score` with undefined. `Info` and `Piece` are others where the
- * model runs elsewhere and less of it is known (`remote/`).
+ * here: `generate` resolves with finishReason "abort", `score`, `choose` and `embed` with undefined. `Info` and `Piece`
+ * are others where the model runs elsewhere and less of it is known (`remote/`).
  */
 export interface Engine<Info = EngineInfo, Piece = Chunk> {
   readonly info: Info;
@@ -132,6 +139,10 @@ export interface Engine<Info = EngineInfo, Piece = Chunk> {
     processLogits?: ProcessLogits,
   ): Promise<GenerationEnd>;
   score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined>;
+  /** @param candidates at least one */
+  choose(input: TaggedInput, candidates: readonly string[], signal: AbortSignal): Promise<Choice | undefined>;
+  /** @returns [hidden size], not normalized */
+  embed(input: TaggedInput, pooling: Pooling, signal: AbortSignal): Promise<Float64Array | undefined>;
   /** Of messages: the whole prompt, whatever the option says. */
   tokenize(input: string | ChatInput, options: { addSpecialTokens: boolean }): Promise<number[]>;
   detokenize(ids: Uint32Array): Promise<string>;
@@ -220,15 +231,50 @@ export class LocalEngine implements Engine {
 
   async score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined> {
     const ids = await this.#tokensOf(input);
-    const logprobs = await this.#scheduler.score(ids, signal);
-    if (!logprobs) return undefined;
+    const said = await this.#scheduler.score(ids, 1, signal);
+    if (!said) return undefined;
+    const { logprobs, ranks, entropies } = said;
     const texts = this.#textsOf(ids);
     const logprob = logprobs.reduce((sum, one) => sum + one, 0);
     return {
-      tokens: Array.from(ids, (id, at) => ({ id, text: texts[at] ?? "", logprob: logprobs[at - 1] ?? null })),
+      tokens: Array.from(ids, (id, at) => ({
+        id,
+        text: texts[at] ?? "",
+        logprob: logprobs[at - 1] ?? null,
+        rank: ranks[at - 1] ?? null,
+        entropy: entropies[at - 1] ?? null,
+      })),
       logprob,
       perplexity: Math.exp(-logprob / logprobs.length),
     };
+  }
+
+  async choose(input: TaggedInput, candidates: readonly string[], signal: AbortSignal): Promise<Choice | undefined> {
+    const prompt = await this.#tokensOf(input);
+    const wholes = candidates.map((candidate) => this.#joined(input, prompt, candidate));
+    const from = commonLength(prompt, wholes);
+    if (from === 0) {
+      throw new WordloomError("option-invalid", "no token of the prompt stays the same with every candidate after it", {
+        remedy: "Give a longer prompt: the model can only say how likely something is after a token.",
+      });
+    }
+    const scored: Float32Array[] = [];
+    for (const [index, whole] of wholes.entries()) {
+      if (whole.length <= from) {
+        const message = `candidate ${index} ("${candidates[index]}") adds no token of its own to the prompt`;
+        throw new WordloomError("option-invalid", message);
+      }
+      this.#assertFits(whole);
+      // The prompt's keys and values stay in the cache from one candidate to the next.
+      const said = await this.#scheduler.score(whole, from, signal);
+      if (!said) return undefined;
+      scored.push(said.logprobs);
+    }
+    return rank(candidates, scored);
+  }
+
+  async embed(input: TaggedInput, pooling: Pooling, signal: AbortSignal): Promise<Float64Array | undefined> {
+    return this.#scheduler.hiddenState(await this.#tokensOf(input), pooling, signal);
   }
 
   async tokenize(input: string | ChatInput, options: { addSpecialTokens: boolean }): Promise<number[]> {
@@ -270,19 +316,29 @@ export class LocalEngine implements Engine {
         : input.kind === "chat"
           ? await this.#tokenizer.encodeChat(input.messages, input)
           : input.ids;
-    const { contextLength } = this.info;
     if (tokens.length === 0) {
       throw new WordloomError("option-invalid", "the input gives no tokens, and this model adds none of its own", {
         remedy: "Give at least one character or token id.",
       });
     }
+    this.#assertFits(tokens);
+    return tokens;
+  }
+
+  /** The tokens of prompt and candidate together: text is tokenized as one, ids and messages stay what they are. */
+  #joined(input: TaggedInput, prompt: Uint32Array, candidate: string): Uint32Array {
+    if (input.kind === "text") return this.#tokenizer.encode(input.text + candidate, { addSpecialTokens: true });
+    return Uint32Array.of(...prompt, ...this.#tokenizer.encode(candidate, { addSpecialTokens: false }));
+  }
+
+  #assertFits(tokens: Uint32Array): void {
+    const { contextLength } = this.info;
     if (tokens.length > contextLength) {
       throw new WordloomError(
         "prompt-too-long",
         `the prompt has ${tokens.length} tokens; the context holds ${contextLength}`,
       );
     }
-    return tokens;
   }
 
   /** Each token's part of the text; a piece of a character at the very end is given to the last token. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { StepResult } from "../backends/backend";
-import { FakeBackend, hashNext, type FakeBackendOptions } from "../testing/fake-backend";
+import { FakeBackend, hashNext, type FakeBackendOptions, type FakeCall } from "../testing/fake-backend";
 import { samplingSettings } from "../testing/sampling-settings";
 import { Scheduler, type RunRequest, type SchedulerOptions } from "./scheduler";
 
@@ -262,7 +262,7 @@ describe("failures", () => {
     const { backend, run, scheduler } = setUp({ hangsFrom: 3 });
     const running = run();
     const waiting = run();
-    const scoring = scheduler.score(PROMPT, never);
+    const scoring = scheduler.score(PROMPT, 1, never);
     for (const one of [running, waiting, scoring]) one.catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 20));
     backend.lose(new Error("unplugged"));
@@ -287,23 +287,67 @@ describe("failures", () => {
 describe("score", () => {
   test.each([1, 5, 22, 64])("gives each token's own in chunks of %i", async (prefillChunk) => {
     const { scheduler } = setUp({}, { prefillChunk });
-    const logprobs = await scheduler.score(PROMPT, never);
-    expect([...(logprobs ?? [])]).toEqual([...PROMPT.subarray(1)].map((id) => -id));
+    const said = await scheduler.score(PROMPT, 1, never);
+    expect([...(said?.logprobs ?? [])]).toEqual([...PROMPT.subarray(1)].map((id) => -id));
+    expect([...(said?.entropies ?? [])]).toEqual([...PROMPT.subarray(1)].map((id) => id / 2));
+    expect([...(said?.ranks ?? [])]).toEqual([...PROMPT.subarray(1)]);
   });
+
+  test.each([1, 5, 64])(
+    "from a later token on, in chunks of %i: only what is not cached is run",
+    async (prefillChunk) => {
+      const { scheduler, backend } = setUp({}, { prefillChunk });
+      const told = async (from: number) => [...((await scheduler.score(PROMPT, from, never))?.logprobs ?? [])];
+      const expected = [...PROMPT].map((id) => -id);
+      expect(await told(20)).toEqual(expected.slice(20));
+      const first = backend.calls.splice(0);
+      expect(rows(first, "prefill")).toBe(19);
+      expect(rows(first, "score")).toBe(PROMPT.length - 20);
+      expect(await told(20)).toEqual(expected.slice(20));
+      expect(rows(backend.calls, "prefill")).toBe(0);
+      expect(rows(backend.calls, "score")).toBe(PROMPT.length - 20);
+      expect(await told(PROMPT.length)).toEqual([]);
+    },
+  );
 
   test("leaves the text in the cache", async () => {
     const { scheduler, run } = setUp();
-    await scheduler.score(PROMPT, never);
+    await scheduler.score(PROMPT, 1, never);
     expect(await run()).toMatchObject({ cachedTokens: 22, ids: expectedIds(PROMPT, 10) });
   });
 
   test("stops between two chunks", async () => {
     const { scheduler, backend } = setUp({}, { prefillChunk: 2 });
     const controller = new AbortController();
-    const score = scheduler.score(PROMPT, controller.signal);
+    const score = scheduler.score(PROMPT, 1, controller.signal);
     await Promise.resolve(); // the backend has begun, and its first chunk is on the way
     controller.abort();
     expect(await score).toBeUndefined();
     expect(backend.calls).toHaveLength(1);
   });
 });
+
+describe("hiddenState", () => {
+  test.each([1, 5, 64])("is the mean, or the last token's, in chunks of %i", async (prefillChunk) => {
+    const { scheduler } = setUp({}, { prefillChunk });
+    const sum = PROMPT.reduce((all, id) => all + id, 0);
+    expect([...((await scheduler.hiddenState(PROMPT, "mean", never)) ?? [])]).toEqual([sum / PROMPT.length, 1]);
+    expect((await scheduler.hiddenState(PROMPT, "last", never))?.[0]).toBe(PROMPT.at(-1));
+  });
+
+  test("leaves the text in the cache, and stops between two chunks", async () => {
+    const { scheduler, run, backend } = setUp({}, { prefillChunk: 2 });
+    await scheduler.hiddenState(PROMPT, "mean", never);
+    expect(await run()).toMatchObject({ cachedTokens: 22, ids: expectedIds(PROMPT, 10) });
+    backend.calls.length = 0;
+    const controller = new AbortController();
+    const state = scheduler.hiddenState(PROMPT, "mean", controller.signal);
+    await Promise.resolve();
+    controller.abort();
+    expect(await state).toBeUndefined();
+    expect(backend.calls).toHaveLength(1);
+  });
+});
+
+const rows = (calls: readonly FakeCall[], name: FakeCall["call"]) =>
+  calls.reduce((sum, call) => sum + (call.call === name && "length" in call ? call.length : 0), 0);

@@ -4,7 +4,7 @@
  * Nothing is made per token here and nothing waits but for the oldest step; the token of a step feeds the next one
  * inside the backend. Text is unknown here: `accept` looks at each token and says when a stop string is complete.
  */
-import type { Backend, BeginOptions, SamplingSettings, StepResult } from "../backends/backend";
+import type { Backend, BeginOptions, Pooling, SamplingSettings, ScoredRows, StepResult } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
 import { placeOf, type FinishReason } from "./stopping";
@@ -87,14 +87,29 @@ export class Scheduler {
   }
 
   /**
-   * The model's own log-probability of each token after those before it.
+   * What the model itself says of the tokens from number `from` on, each after those before it.
    *
    * @param tokens at least one; no more than the context holds
-   * @returns [tokens.length - 1], for tokens[1] …; undefined if it was stopped
+   * @param from 1 or more; what the KV cache holds of the tokens before is not run again
+   * @returns [tokens.length - from] each; undefined if it was stopped
    */
-  score(tokens: Uint32Array, signal: AbortSignal): Promise<Float32Array | undefined> {
+  score(tokens: Uint32Array, from: number, signal: AbortSignal): Promise<ScoredRows | undefined> {
     return this.#turns.run(
-      () => this.#score(tokens, signal),
+      () => this.#score(tokens, from, signal),
+      signal,
+      () => undefined,
+    );
+  }
+
+  /**
+   * The hidden states of a text after the final norm, as one vector.
+   *
+   * @param tokens at least one; no more than the context holds
+   * @returns [hidden size]; undefined if it was stopped
+   */
+  hiddenState(tokens: Uint32Array, pooling: Pooling, signal: AbortSignal): Promise<Float64Array | undefined> {
+    return this.#turns.run(
+      () => this.#hiddenState(tokens, pooling, signal),
       signal,
       () => undefined,
     );
@@ -206,23 +221,64 @@ export class Scheduler {
     for (let token = 2; token <= maxNewTokens; token++) yield inFlight(this.#backend.step(), promptTokens.length);
   }
 
-  async #score(tokens: Uint32Array, signal: AbortSignal): Promise<Float32Array | undefined> {
-    const logprobs = new Float32Array(tokens.length - 1);
-    this.#cached = new Uint32Array(0);
-    await this.#backend.begin({ sampling: GREEDY, promptTokens: tokens, endTokenIds: [], maxNewTokens: 1 });
-    // One chunk at a time: with several of them in flight an abort would have to wait for long ones.
-    for (const { start, end } of prefillChunks(0, tokens.length - 1, this.#prefillChunk)) {
-      if (signal.aborted) return undefined;
+  async #score(tokens: Uint32Array, from: number, signal: AbortSignal): Promise<ScoredRows | undefined> {
+    const count = Math.max(0, tokens.length - from);
+    const logprobs = new Float32Array(count);
+    const entropies = new Float32Array(count);
+    const ranks = new Uint32Array(count);
+    // Token `from` is told by the row before it, which has to be run, whatever the cache holds.
+    const start = reusablePrefix(this.#cached, tokens.subarray(0, from), true);
+    const chunks = [
+      ...prefillChunks(start, from - 1, this.#prefillChunk).map((chunk) => ({ ...chunk, scored: false })),
+      ...prefillChunks(from - 1, tokens.length - 1, this.#prefillChunk).map((chunk) => ({ ...chunk, scored: true })),
+    ];
+    await this.#alone(tokens, chunks, signal, async ({ start, end, scored }) => {
       const chunk = tokens.subarray(start, end);
-      logprobs.set(await this.#settled(this.#backend.score(chunk, start, tokens.subarray(start + 1, end + 1))), start);
-      this.#cached = tokens.slice(0, end);
+      if (!scored) return this.#backend.prefill(chunk, start, false);
+      const said = await this.#backend.score(chunk, start, tokens.subarray(start + 1, end + 1));
+      const at = start - (from - 1);
+      logprobs.set(said.logprobs, at);
+      entropies.set(said.entropies, at);
+      ranks.set(said.ranks, at);
+    });
+    if (signal.aborted) return undefined;
+    this.#assertNumbers(logprobs);
+    return { logprobs, entropies, ranks };
+  }
+
+  async #hiddenState(tokens: Uint32Array, pooling: Pooling, signal: AbortSignal): Promise<Float64Array | undefined> {
+    let state = new Float64Array(0);
+    await this.#alone(tokens, prefillChunks(0, tokens.length, this.#prefillChunk), signal, async ({ start, end }) => {
+      const part = await this.#backend.hiddenState(tokens.subarray(start, end), start, pooling);
+      const before = pooling === "mean" && state.length > 0 ? state : undefined;
+      state = Float64Array.from(part, (value, i) => value + (before?.[i] ?? 0));
+    });
+    if (signal.aborted) return undefined;
+    this.#assertNumbers(state);
+    return pooling === "mean" ? state.map((value) => value / tokens.length) : state;
+  }
+
+  /** Chunks of a text through the model, nothing else of it in flight: with several, an abort would wait for long ones. */
+  async #alone<C extends { start: number; end: number }>(
+    tokens: Uint32Array,
+    chunks: readonly C[],
+    signal: AbortSignal,
+    run: (chunk: C) => Promise<void>,
+  ): Promise<void> {
+    this.#cached = tokens.slice(0, chunks[0]?.start ?? 0);
+    await this.#backend.begin({ sampling: GREEDY, promptTokens: tokens, endTokenIds: [], maxNewTokens: 1 });
+    for (const chunk of chunks) {
+      if (signal.aborted) return;
+      await this.#settled(run(chunk));
+      this.#cached = tokens.slice(0, chunk.end);
       await this.#pause();
     }
-    if (logprobs.some((logprob) => Number.isNaN(logprob))) {
-      this.#cached = new Uint32Array(0);
-      throw new WordloomError("kernel-failed", "the logits of this text are not numbers");
-    }
-    return logprobs;
+  }
+
+  #assertNumbers(values: Float32Array | Float64Array): void {
+    if (!values.some((value) => Number.isNaN(value))) return;
+    this.#cached = new Uint32Array(0);
+    throw new WordloomError("kernel-failed", "what the model says of this text is not numbers");
   }
 
   /** `result`, or the failure of the whole scheduler, whichever comes first. */

@@ -9,7 +9,6 @@ import { expectDraw, makeSampler, type Sampler } from "../testing/gpu-sampler";
 import { normalValues, seededRandom } from "../testing/random";
 import { describeSamplingOptions } from "../testing/sampling-options";
 import { samplingSettings } from "../testing/sampling-settings";
-import { tokenLogprobs } from "./sampling";
 
 const gpu = gpuHarness();
 const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
@@ -202,21 +201,6 @@ describe.each(TIERS)("on the tier %s", (tier) => {
       await it.step(3);
       expect(await it.state()).toEqual(before);
     }
-  });
-
-  test("token_logprobs gives each row's target the reference's log-probability", async () => {
-    const [vocabSize, stride, rows] = [65, 96, 4];
-    const logits = normalValues(seededRandom(2), rows * stride, 4); // what lies between rows is not read
-    logits.set([-inf, nan, inf], 2 * stride);
-    const targets = Uint32Array.of(0, 64, 2, 33);
-    const y = gpu.empty(rows * 4);
-    const buffers = { logits: gpu.upload(logits), targets: gpu.upload(targets), y };
-    const dispatch = await tokenLogprobs(gpu.context(tier), { ...buffers, rows, vocabSize, stride });
-    gpu.run([dispatch], rows);
-    const expected = Array.from(targets, (target, row) =>
-      logSoftmaxAt(logits.subarray(row * stride, row * stride + vocabSize), target),
-    );
-    expectClose(await gpu.floats(y, rows), expected, LOGPROBS);
   });
 });
 

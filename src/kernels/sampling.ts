@@ -156,32 +156,3 @@ function needed<T>(name: string, value: T | undefined): T {
   if (value === undefined) throw new WordloomError("internal", `the sampler was given no ${name}`);
   return value;
 }
-
-/** The log-probability of targets[t] in row t of logits; see shaders/token_logprobs.wgsl. */
-export function tokenLogprobs(
-  context: KernelContext,
-  {
-    logits,
-    targets,
-    y,
-    rows,
-    vocabSize,
-    stride,
-  }: {
-    logits: GPUBuffer;
-    targets: GPUBuffer;
-    y: GPUBuffer;
-    rows: number;
-    vocabSize: number;
-    stride: number;
-  },
-): Promise<Dispatch> {
-  checkSize("logits", logits, rows * stride * 4);
-  return makeDispatch(context, "token_logprobs", {
-    label: "token_logprobs",
-    constants: { V: vocabSize, STRIDE: stride },
-    bindings: { 1: read(logits), 2: read(targets), 6: write(y) },
-    grid: (rows) => [rows, 1, 1],
-    maxRows: rows,
-  });
-}

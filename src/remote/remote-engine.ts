@@ -88,6 +88,14 @@ export class RemoteEngine implements Engine<RemoteInfo, RemoteChunk> {
     }
   }
 
+  choose(): Promise<never> {
+    return Promise.reject(this.#failure(onDeviceOnly("choose")));
+  }
+
+  embed(): Promise<never> {
+    return Promise.reject(this.#failure(onDeviceOnly("embed")));
+  }
+
   async tokenize(given: string | ChatInput, { addSpecialTokens }: { addSpecialTokens: boolean }): Promise<number[]> {
     try {
       this.#assertAlive();
@@ -125,4 +133,10 @@ export class RemoteEngine implements Engine<RemoteInfo, RemoteChunk> {
 
 function disposed(): WordloomError {
   return new WordloomError("disposed", "this generator was disposed of");
+}
+
+function onDeviceOnly(method: string): WordloomError {
+  return new WordloomError("option-invalid", `${method} is not asked of a server: it takes a model on this device`, {
+    remedy: `Load the model with TextGenerator.load, and call ${method} on that.`,
+  });
 }

@@ -82,12 +82,19 @@ export async function scoreThere(
   const entries = isRecord(choice) ? listOf(choice["prompt_logprobs"]) : [];
   if (entries.length !== ids.length) throw unexpected(url, "no log-probabilities of the prompt");
   const tokens = ids.map((id, at) => {
-    if (at === 0) return { id, text: firstText, logprob: null };
+    if (at === 0) return { id, text: firstText, logprob: null, rank: null, entropy: null };
     const place = entries[at];
     const entry = isRecord(place) ? place[String(id)] : undefined;
     const logprob = isRecord(entry) ? entry["logprob"] : undefined;
     if (!isRecord(entry) || typeof logprob !== "number") throw unexpected(url, `no log-probability of token ${at}`);
-    return { id, text: stringOf(entry["decoded_token"]) ?? "", logprob };
+    const rank = entry["rank"];
+    return {
+      id,
+      text: stringOf(entry["decoded_token"]) ?? "",
+      logprob,
+      rank: typeof rank === "number" ? rank : null,
+      entropy: null, // it is never told
+    };
   });
   const logprob = tokens.reduce((sum, token) => sum + (token.logprob ?? 0), 0);
   return { tokens, logprob, perplexity: Math.exp(-logprob / (ids.length - 1)) };

@@ -2,7 +2,7 @@
  * A backend without a model, for tests of the loop: the next token is a function of all tokens before it, so that a
  * wrong prefix, a lost chunk or a step too many changes the answer. It holds callers to the contract of backend.ts.
  */
-import type { Backend, BackendFacts, BeginOptions, StepResult } from "../backends/backend";
+import type { Backend, BackendFacts, BeginOptions, Pooling, StepResult, ScoredRows } from "../backends/backend";
 import { WordloomError } from "../errors";
 
 export interface FakeBackendOptions {
@@ -22,7 +22,7 @@ export interface FakeBackendOptions {
   onCall?: (count: number) => void;
 }
 
-export type FakeCall = { call: "prefill"; start: number; length: number } | { call: "step" } | { call: "score" };
+export type FakeCall = { call: "prefill" | "score" | "hiddenState"; start: number; length: number } | { call: "step" };
 
 /** Depends on every token and its place. */
 export function hashNext(tokens: readonly number[]): number {
@@ -102,10 +102,23 @@ export class FakeBackend implements Backend {
     return this.#answer(this.#sample());
   }
 
-  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
-    this.#record({ call: "score" });
+  /** A token's log-probability is its id, negated; its entropy the half of that, its rank the id. */
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
+    this.#record({ call: "score", start, length: tokens.length });
     this.#fill(tokens, start);
-    return this.#answer(Float32Array.from(targets, (target) => -target));
+    return this.#answer({
+      logprobs: Float32Array.from(targets, (target) => -target),
+      entropies: Float32Array.from(targets, (target) => target / 2),
+      ranks: targets.slice(),
+    });
+  }
+
+  /** Two numbers: the last token's id, or the sum of all ids; and how many there are. */
+  hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array> {
+    this.#record({ call: "hiddenState", start, length: tokens.length });
+    this.#fill(tokens, start);
+    const sum = tokens.reduce((all, token) => all + token, 0);
+    return this.#answer(Float32Array.of(pooling === "mean" ? sum : (tokens.at(-1) ?? 0), tokens.length));
   }
 
   async readLogits(): Promise<Float32Array> {

@@ -74,6 +74,8 @@ function fakeEngine(changes: Partial<Engine>): LoadEngine {
     info: { worker: true } as Engine["info"], // of no interest here
     generate: unused,
     score: unused,
+    choose: unused,
+    embed: unused,
     tokenize: unused,
     detokenize: unused,
     dispose: async () => {},

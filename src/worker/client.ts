@@ -1,11 +1,13 @@
 /** The caller's side: an engine in a dedicated worker, or, where none can be had, on this thread. */
 import type { Chunk } from "../engine/answer-stream";
+import type { Choice } from "../engine/choice";
 import type {
   ChatInput,
   Engine,
   EngineInfo,
   GenerateRequest,
   GenerationEnd,
+  Pooling,
   ProcessLogits,
   Score,
   TaggedInput,
@@ -163,6 +165,14 @@ class WorkerEngine implements Engine {
 
   score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined> {
     return this.#ask({ type: "score", input }, signal);
+  }
+
+  choose(input: TaggedInput, candidates: readonly string[], signal: AbortSignal): Promise<Choice | undefined> {
+    return this.#ask({ type: "choose", input, candidates }, signal);
+  }
+
+  embed(input: TaggedInput, pooling: Pooling, signal: AbortSignal): Promise<Float64Array | undefined> {
+    return this.#ask({ type: "embed", input, pooling }, signal);
   }
 
   tokenize(input: string | ChatInput, { addSpecialTokens }: { addSpecialTokens: boolean }): Promise<number[]> {

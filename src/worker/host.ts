@@ -68,6 +68,10 @@ export class Host {
       }
       case "score":
         return engine.score(ask.input, signal);
+      case "choose":
+        return engine.choose(ask.input, ask.candidates, signal);
+      case "embed":
+        return engine.embed(ask.input, ask.pooling, signal);
       case "tokenize":
         return engine.tokenize(ask.input, { addSpecialTokens: ask.addSpecialTokens });
       case "detokenize":

@@ -1,6 +1,15 @@
 /** Everything that crosses the border between page and worker; the one place where a message gets a shape. */
 import type { Chunk } from "../engine/answer-stream";
-import type { ChatInput, EngineInfo, GenerateRequest, GenerationEnd, Score, TaggedInput } from "../engine/engine";
+import type { Choice } from "../engine/choice";
+import type {
+  ChatInput,
+  EngineInfo,
+  GenerateRequest,
+  GenerationEnd,
+  Pooling,
+  Score,
+  TaggedInput,
+} from "../engine/engine";
 import type { LoadProgress, LoadRequest } from "../engine/load-model";
 import type { PlainWordloomError } from "../errors";
 
@@ -10,6 +19,8 @@ export type Ask =
   /** With `processesLogits` each token's logits are sent to the client, and the worker waits for what comes back. */
   | { type: "generate"; request: GenerateRequest; processesLogits: boolean }
   | { type: "score"; input: TaggedInput }
+  | { type: "choose"; input: TaggedInput; candidates: readonly string[] }
+  | { type: "embed"; input: TaggedInput; pooling: Pooling }
   | { type: "tokenize"; input: string | ChatInput; addSpecialTokens: boolean }
   | { type: "detokenize"; ids: Uint32Array }
   | { type: "dispose" };
@@ -19,6 +30,8 @@ export interface Answers {
   load: EngineInfo;
   generate: GenerationEnd;
   score: Score | undefined;
+  choose: Choice | undefined;
+  embed: Float64Array | undefined;
   tokenize: number[];
   detokenize: string;
   dispose: undefined;

@@ -16,7 +16,15 @@ import { paddedWidth, RECORD_BYTES, type KernelContext } from "../../kernels/ker
 import { sampleDispatches, SUMMARY_BYTES, type SamplerBuffers, type SamplerKind } from "../../kernels/sampling";
 import type { DecoderSpec } from "../../models/decoder-spec";
 import type { DecoderProgram } from "../../models/operations";
-import { MAX_END_TOKENS, type Backend, type BackendFacts, type BeginOptions, type StepResult } from "../backend";
+import {
+  MAX_END_TOKENS,
+  type Backend,
+  type BackendFacts,
+  type BeginOptions,
+  type Pooling,
+  type ScoredRows,
+  type StepResult,
+} from "../backend";
 import { fuse } from "./fuse";
 import { encodeBreakers, encodeHistory, historyBytes, looksBack } from "./history";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
@@ -207,6 +215,7 @@ class GpuBackend implements Backend {
       recorder,
       head,
       weights: this.weights,
+      chunk: this.#chunk,
       maxRows: this.maxPrefillTokens,
       maxBindingBytes,
     });
@@ -422,13 +431,24 @@ class GpuBackend implements Backend {
     this.#device.queue.writeBuffer(processed, 0, changed as Float32Array<ArrayBuffer>); // never shared: it may be posted
   }
 
-  async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
-    const recording = this.#recorded();
+  async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
     const prepared = await this.#guard(this.#scorer.prepare());
-    this.#writeChunk(tokens, start);
-    const encoder = this.#device.createCommandEncoder({ label: "score" });
-    this.#encodeBody(encoder, recording, tokens.length);
+    const encoder = this.#encodeChunk(tokens, start);
     return this.#guard(this.#scorer.score(prepared, encoder, targets));
+  }
+
+  async hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array> {
+    const prepared = await this.#guard(this.#scorer.prepareStates());
+    const encoder = this.#encodeChunk(tokens, start);
+    return this.#guard(this.#scorer.hiddenState(prepared, encoder, tokens.length, pooling));
+  }
+
+  #encodeChunk(tokens: Uint32Array, start: number): GPUCommandEncoder {
+    const recording = this.#recorded();
+    this.#writeChunk(tokens, start);
+    const encoder = this.#device.createCommandEncoder({ label: "chunk" });
+    this.#encodeBody(encoder, recording, tokens.length);
+    return encoder;
   }
 
   async readLogits(): Promise<Float32Array> {

@@ -49,6 +49,12 @@ export class Interpreter {
     return this.run(head, new Map([["x", x]]), { tokens: new Uint32Array(), start: 0 }, "logits");
   }
 
+  /** The states that a decoder's head reads, after its norm. @param x [T, hiddenSize] @returns [T, hiddenSize] */
+  finalStates([norm]: readonly Operation[], x: Float64Array): Float64Array {
+    if (norm?.op !== "norm") throw new WordloomError("internal", "the head does not begin with a norm");
+    return this.run([norm], new Map([["x", x]]), { tokens: new Uint32Array(), start: 0 }, norm.to);
+  }
+
   private run(
     operations: readonly Operation[],
     values: Map<ValueName, Float64Array>,

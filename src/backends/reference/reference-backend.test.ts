@@ -9,7 +9,7 @@ import { samplingSettings } from "../../testing/sampling-settings";
 import { fillSink, tinyModel, type TinyModel, weightOf } from "../../testing/tiny-models";
 import type { Backend, BeginOptions, StepResult } from "../backend";
 import { createReferenceBackend, type ReferenceOptions } from "./reference-backend";
-import { logSoftmaxAt, topLogprobs } from "./sampling";
+import { logSoftmaxAt, tokenStatistics, topLogprobs } from "./sampling";
 import type { RoundRows } from "./weights";
 
 const round: RoundRows = (dtype, values, rows, columns) =>
@@ -92,15 +92,41 @@ describe.each(MODELS)("%s", (_, model) => {
     await expect(backend.prefill(tokens, 7, false)).rejects.toThrow(/20 tokens at position 7; .*6 positions of 96/);
   });
 
-  test("score gives the log-probability of each next token", async () => {
+  test("score gives the statistics of each next token", async () => {
     const backend = await load(model);
-    const scores = await backend.score(tokens.subarray(0, -1), 0, tokens.subarray(1));
+    const { logprobs, entropies, ranks } = await backend.score(tokens.subarray(0, -1), 0, tokens.subarray(1));
     const expected = [];
     for (let position = 0; position < tokens.length - 1; position++) {
       await backend.prefill(tokens.subarray(position, position + 1), position, false);
-      expected.push(logSoftmaxAt(await backend.readLogits(), at(tokens, position + 1)));
+      const [logits, target] = [await backend.readLogits(), at(tokens, position + 1)];
+      expected.push({ logprob: logSoftmaxAt(logits, target), ...tokenStatistics(logits, target) });
     }
-    expectClose(scores, expected, { relative: 1e-7 });
+    expectClose(logprobs, expected.map(({ logprob }) => logprob), { relative: 1e-7 }); // prettier-ignore
+    expectClose(entropies, expected.map(({ entropy }) => entropy), { relative: 1e-7 }); // prettier-ignore
+    expect([...ranks]).toEqual(expected.map(({ rank }) => rank));
+  });
+
+  test("the hidden state is what the head's matrix reads: the logits follow from it", async () => {
+    const backend = await load(model);
+    const last = await backend.hiddenState(tokens, 0, "last");
+    const sum = await backend.hiddenState(tokens, 0, "mean");
+    const logits = await backend.readLogits();
+    const [width, head] = [
+      model.spec.hiddenSize,
+      weightOf(model, model.spec.head.tied ? "token_embedding" : "head.weight"),
+    ];
+    expect(last).toHaveLength(width);
+    const products = Array.from(logits, (_, row) =>
+      last.reduce((product, state, i) => product + state * at(head, row * width + i), 0),
+    );
+    expectClose(products, logits, { absolute: 1e-5 });
+    const one = await backend.hiddenState(tokens.subarray(0, 1), 0, "mean");
+    let rest = [...one];
+    for (let position = 1; position < tokens.length; position++) {
+      const state = await backend.hiddenState(tokens.subarray(position, position + 1), position, "last");
+      rest = rest.map((value, i) => value + at(state, i));
+    }
+    expectClose(sum, rest, { absolute: 1e-5 });
   });
 
   test.each(["f16", "q8", "q4"] as const)(

@@ -8,9 +8,18 @@ import { WordloomError } from "../../errors";
 import { weightMatrices } from "../../models/decoder";
 import type { DecoderSpec } from "../../models/decoder-spec";
 import type { DecoderProgram, Operation } from "../../models/operations";
-import type { Backend, BackendFacts, BeginOptions, KvDtype, StepResult, WeightDtype } from "../backend";
+import type {
+  Backend,
+  BackendFacts,
+  BeginOptions,
+  KvDtype,
+  Pooling,
+  StepResult,
+  ScoredRows,
+  WeightDtype,
+} from "../backend";
 import { Interpreter } from "./interpreter";
-import { chooseToken, logSoftmaxAt } from "./sampling";
+import { chooseToken, logSoftmaxAt, tokenStatistics } from "./sampling";
 import { ReferenceWeights, type RoundRows, type UnpackRows } from "./weights";
 
 export interface ReferenceOptions {
@@ -128,7 +137,7 @@ class ReferenceBackend implements Backend {
     });
   }
 
-  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<Float32Array> {
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
     const [ownTokens, ownTargets] = [tokens.slice(), targets.slice()];
     return this.enqueue(() => {
       if (ownTargets.length !== ownTokens.length) {
@@ -138,9 +147,27 @@ class ReferenceBackend implements Backend {
       const x = this.runTokens(ownTokens, start);
       const logits = Float32Array.from(this.interpreter.runHead(this.program.head, x));
       const { vocabSize } = this.spec;
-      return Float32Array.from(ownTargets, (target, row) =>
-        logSoftmaxAt(logits.subarray(row * vocabSize, (row + 1) * vocabSize), target),
-      );
+      const rows = Array.from(ownTargets, (target, row) => {
+        const own = logits.subarray(row * vocabSize, (row + 1) * vocabSize);
+        return { logprob: logSoftmaxAt(own, target), ...tokenStatistics(own, target) };
+      });
+      return {
+        logprobs: Float32Array.from(rows, ({ logprob }) => logprob),
+        entropies: Float32Array.from(rows, ({ entropy }) => entropy),
+        ranks: Uint32Array.from(rows, ({ rank }) => rank),
+      };
+    });
+  }
+
+  hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array> {
+    const ownTokens = tokens.slice();
+    return this.enqueue(() => {
+      const states = this.interpreter.finalStates(this.program.head, this.runTokens(ownTokens, start));
+      const { hiddenSize } = this.spec;
+      if (pooling === "last") return Float32Array.from(states.subarray(-hiddenSize));
+      const sum = new Float64Array(hiddenSize);
+      states.forEach((state, at) => (sum[at % hiddenSize] = (sum[at % hiddenSize] as number) + state)); // inside by %
+      return Float32Array.from(sum);
     });
   }
 

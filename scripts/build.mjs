@@ -37,7 +37,7 @@ async function buildLibrary(input, { external = [], oneFile = false, alias = [] 
   if (oneFile && files.length !== 1) throw new Error(`one file was asked for, not ${files.join(", ")}`);
 }
 
-/** Declarations for every module that index.ts and element.ts reach. */
+/** Declarations for every module that an entry reaches. */
 async function buildTypes() {
   const tsc = inRoot("node_modules/typescript/bin/tsc");
   const { code } = await run(process.execPath, [tsc, "-p", inRoot("tsconfig.types.json")], { cwd: root });
@@ -79,7 +79,14 @@ if (builds("site")) {
 }
 if (builds("lib")) {
   rmSync(inRoot("dist-lib"), { recursive: true, force: true });
-  await buildLibrary({ index: "src/index.ts", element: "src/element.ts" }, { external: [/^lit(\/|$)/] });
+  const entries = {
+    index: "src/index.ts",
+    element: "src/element.ts",
+    openai: "src/adapters/openai/index.ts",
+    "prompt-api": "src/adapters/prompt-api/index.ts",
+    ai: "src/adapters/ai-sdk/index.ts",
+  };
+  await buildLibrary(entries, { external: [/^lit(\/|$)/] });
   await buildLibrary(
     { "word-loom": "src/element.ts" },
     {

@@ -1,7 +1,7 @@
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 import { chromiumArguments, findChromium } from "./scripts/find-chromium.mjs";
-import { sharedWorkerPlugin, tokenizerOnlyPlugin, wgslPlugin } from "./scripts/vite-plugins.ts";
+import { sharedWorkerPlugin, tokenizerOnlyPlugin, wgslPlugin, xgrammarPlugin } from "./scripts/vite-plugins.ts";
 
 const underTest = process.env["VITEST"] !== undefined;
 /** Other people's checkpoint, read in place by browser tests through the test server; "" where it is absent. */
@@ -12,7 +12,7 @@ const chromium = underTest ? await findChromium() : undefined;
 const project = { extends: true as const };
 const node = {
   environment: "node" as const,
-  server: { deps: { inline: [/@xenova\/transformers/] } },
+  server: { deps: { inline: [/@xenova\/transformers/, /@mlc-ai\/web-xgrammar/] } },
 };
 const inChromium = {
   enabled: true,
@@ -26,11 +26,11 @@ const inChromium = {
 
 export default defineConfig({
   base: "./",
-  plugins: [wgslPlugin(), tokenizerOnlyPlugin(), sharedWorkerPlugin()],
+  plugins: [wgslPlugin(), tokenizerOnlyPlugin(), xgrammarPlugin(), sharedWorkerPlugin()],
   build: { modulePreload: false },
-  optimizeDeps: { exclude: ["@xenova/transformers"], include: ["@huggingface/jinja"] },
+  optimizeDeps: { exclude: ["@xenova/transformers", "@mlc-ai/web-xgrammar"], include: ["@huggingface/jinja", ...(underTest ? ["ai", "openai"] : [])] },
   ...(stories === undefined ? {} : { server: { fs: { allow: [".", stories] } } }),
-  worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin()] },
+  worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin(), xgrammarPlugin()] },
   test: {
     provide: { storiesUrl: stories === undefined ? "" : `/@fs${stories}/` },
     projects: [

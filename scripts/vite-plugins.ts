@@ -99,3 +99,52 @@ export function sharedWorkerPlugin(): Plugin {
     },
   };
 }
+
+const XGRAMMAR_ENTRY = /\/@mlc-ai\/web-xgrammar\/lib\/index\.js(\?|$)/;
+
+/**
+ * Of `@mlc-ai/web-xgrammar` only the WebAssembly module is used, made as often as it is needed: the package's own wrapper
+ * makes it once, for good, and is written for other module systems. What is for Node alone goes, too: the code is in the
+ * file, so there is nothing to read.
+ */
+export function xgrammarPlugin(): Plugin {
+  return {
+    name: "wordloom:xgrammar",
+    enforce: "pre",
+    transform(code, id) {
+      return XGRAMMAR_ENTRY.test(id) ? { code: xgrammarModule(code), map: null } : undefined;
+    },
+  };
+}
+
+/** @throws where the package is not as 0.1.27 */
+export function xgrammarModule(code: string): string {
+  const cut = (text: string, from: string, to: string): [before: string, within: string, after: string] => {
+    const start = text.indexOf(from);
+    const end = text.indexOf(to, start + from.length);
+    if (start === -1 || end === -1) throw new Error(`@mlc-ai/web-xgrammar has no ${from} … ${to}`);
+    return [text.slice(0, start), text.slice(start + from.length, end), text.slice(end + to.length)];
+  };
+  const [, module] = cut(code, "var Module = (() => {", "\n  })();");
+  const [beforeScript, , afterScript] = cut(module, "var _scriptDir = ", ";\n");
+  const [beforeNode, , afterNode] = cut(
+    `${beforeScript}var _scriptDir = "";\n${afterScript}`,
+    "var ENVIRONMENT_IS_NODE=",
+    ";",
+  );
+  const [beforeImport, , afterImport] = cut(
+    `${beforeNode}var ENVIRONMENT_IS_NODE=false;${afterNode}`,
+    "if(ENVIRONMENT_IS_NODE){const{createRequire",
+    "}else if(",
+  );
+  const [beforeWasm, wasm, afterWasm] = cut(
+    `${beforeImport}if(${afterImport}`,
+    'wasmBinaryFile="data:application/octet-stream;base64,',
+    '";',
+  );
+  return [
+    `export const wasmBase64 = "${wasm}";`,
+    `export const createModule = (() => {${beforeWasm}wasmBinaryFile="data:,";${afterWasm}`,
+    "})();",
+  ].join("\n");
+}

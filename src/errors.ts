@@ -27,6 +27,12 @@ const REMEDIES = {
   "template-failed": "Check the messages' roles and their order; this model's template refuses them.",
   "tools-unsupported":
     "Leave out the tools, or choose a model whose chat template takes tools and whose calls are known; see README, “Tools and reasoning”.",
+  "constraint-failed":
+    "Loosen the constraint, or take back what bans tokens (bannedTokens, logitBias, logitsProcessor); then write again.",
+  "answer-incomplete":
+    "Raise maxNewTokens (or maxTimeMs), or give the constraint smaller bounds (maxLength, maxItems).",
+  "wasm-refused":
+    "Allow 'wasm-unsafe-eval' in the script-src of the page's Content-Security-Policy and of its scripts' (the worker's counts), or leave out the constraint.",
   "source-unsupported": "Pass a URL or path of a model folder or of a .gguf file, File objects, or a directory handle.",
   "network-failed":
     "Check the connection and the address, and that the server allows this page (CORS); then load again.",

@@ -7,6 +7,7 @@ import {
   activation,
   add,
   attention,
+  convolution,
   embed,
   erf,
   gelu,
@@ -14,6 +15,7 @@ import {
   layerNorm,
   linear,
   logits,
+  multiply,
   rmsNorm,
   rope,
   silu,
@@ -110,6 +112,27 @@ test("add scales what it adds, and leaves its inputs alone", () => {
   const x = Float64Array.of(1, 2);
   expect([...add(x, Float64Array.of(3, 4), 0.5)]).toEqual([2.5, 4]);
   expect([...x]).toEqual([1, 2]);
+});
+
+describe("a gated short convolution", () => {
+  // Two columns, three taps, the last of them the position's own.
+  const weight = Float64Array.of(1, 0, 10, 0, 100, 5);
+  const gated = Float64Array.of(1, 2, 3, 4, 5, 6, 7, 8); // of four positions
+  const gate = Float64Array.of(1, -1, 1, -1, 2, 1, 1, 1);
+
+  test("sums the last positions, none before the first, and is multiplied by the output gate", () => {
+    const y = convolution(gate, gated, weight, undefined, { width: 2, start: 0 });
+    expect([...y]).toEqual([100, -10, 310, -20, 2 * 531, 30, 753, 40]);
+  });
+
+  test("adds the bias before the gate; a row at a later position sees those before it", () => {
+    const y = convolution(gate.subarray(4, 6), gated, weight, Float64Array.of(0.5, -1), { width: 2, start: 2 });
+    expect([...y]).toEqual([2 * 531.5, 29]);
+  });
+
+  test("its gate before it is a product, number by number", () => {
+    expect([...multiply(Float64Array.of(2, 3), Float32Array.of(5, -1))]).toEqual([10, -3]);
+  });
 });
 
 describe("rope", () => {

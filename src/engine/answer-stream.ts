@@ -45,7 +45,7 @@ export class AnswerStream {
   readonly #text: TextStream;
   readonly #wantsTop: boolean;
   /** Tokens kept back, with the length of all text up to and including theirs. */
-  #held: { token: AnswerToken; textEnd: number }[] = [];
+  #held: { token: AnswerToken; textEnd: number; endsInCharacter: boolean }[] = [];
   #textLength = 0;
   #releasedLength = 0;
   #releasedTokens = 0;
@@ -70,12 +70,16 @@ export class AnswerStream {
    *   tokens lie wholly before it
    */
   push(result: StepResult): { chunk: Chunk | undefined; keptTokens: number | undefined } {
-    const { text, token, stopped } = this.#text.push(result.id);
+    const { text, token, endsInCharacter, stopped } = this.#text.push(result.id);
     const top = this.#wantsTop ? { top: result.top.map((one) => ({ ...one, text: this.#textOf(one.id) })) } : {};
     const { logprob } = result;
     const statistics = result.statistics ? { probability: Math.exp(logprob), ...result.statistics } : {};
     this.#textLength += token.text.length;
-    this.#held.push({ token: { ...token, logprob, ...top, ...statistics }, textEnd: this.#textLength });
+    this.#held.push({
+      token: { ...token, logprob, ...top, ...statistics },
+      textEnd: this.#textLength,
+      endsInCharacter,
+    });
     this.#releasedLength += text.length;
     const count = stopped ? Math.max(0, stopped.keptTokens - this.#releasedTokens) : this.#releasable();
     const chunk = this.#chunk(text, count);
@@ -93,7 +97,8 @@ export class AnswerStream {
   #releasable(): number {
     return (
       this.#held.findLastIndex(
-        ({ token, textEnd }) => textEnd <= this.#releasedLength && (token.text !== "" || token.bytes.length === 0),
+        ({ token, textEnd, endsInCharacter }) =>
+          textEnd <= this.#releasedLength && (token.text !== "" || !endsInCharacter),
       ) + 1
     );
   }

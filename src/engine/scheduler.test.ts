@@ -100,6 +100,41 @@ describe("the loop", () => {
 });
 
 describe("the end of an answer", () => {
+  test("with a processor of the caller's the next step waits for the token of this one", async () => {
+    const { backend, run } = setUp({}, { runAhead: 4 });
+    const processLogits = async (logits: Float32Array) => logits;
+    expect((await run({ processLogits })).ids).toEqual(expectedIds(PROMPT, 10));
+    expect(backend.mostInFlight).toBe(1);
+    expect(backend.begins[0]?.processLogits).toBe(processLogits);
+    await run();
+    expect(backend.mostInFlight).toBe(5); // and only with one
+    expect(backend.begins[1]?.processLogits).toBeUndefined();
+  });
+
+  test.each([0, 2])("maxTimeMs: hardly a step is submitted after it, with %i in flight", async (runAhead) => {
+    const { backend, run } = setUp({ contextLength: 1e6 }, { runAhead });
+    const started = performance.now();
+    let overMs = 0;
+    let before = 0;
+    const { ids, finishReason, completionTokens } = await run({ maxTimeMs: 30, maxNewTokens: 1e6 }, () => {
+      if (performance.now() - started < 30) before = backend.steps;
+      else overMs = performance.now() - started;
+      return undefined;
+    });
+    expect({ finishReason, completionTokens }).toEqual({ finishReason: "time", completionTokens: ids.length });
+    expect(ids).toEqual(expectedIds(PROMPT, ids.length));
+    expect(backend.steps - before).toBeLessThanOrEqual(runAhead + 2);
+    expect(overMs === 0 || overMs >= 30).toBe(true);
+    // The cache is right, whatever was under way.
+    const longer = Uint32Array.from([...PROMPT, ...ids]);
+    expect((await run({ promptTokens: longer })).ids).toEqual(expectedIds(longer, 10));
+  });
+
+  test("maxTimeMs shorter than the prompt takes gives an empty answer", async () => {
+    const { run } = setUp({}, { prefillChunk: 1, runAhead: 0 });
+    expect(await run({ maxTimeMs: 1e-6 })).toMatchObject({ finishReason: "time", ids: [], completionTokens: 0 });
+  });
+
   test.each([0, 1, 4])("an end token is not accepted, with %i steps in flight", async (runAhead) => {
     const { run } = setUp({ next: (tokens) => (tokens.length < PROMPT.length + 3 ? 5 : 0) }, { runAhead });
     const { ids, finishReason, completionTokens, decodedTokens } = await run({ endTokenIds: [0] });

@@ -15,7 +15,12 @@ export type FinishReason = "stop" | "length" | "time" | "abort";
  * @throws WordloomError option-invalid: too many of them, or they contradict forced tokens and bans
  */
 export function endTokensOf(
-  { sampling, endTokenIds, stopTokenIds, ignoreEos }: AnswerSettings,
+  {
+    sampling,
+    endTokenIds,
+    stopTokenIds,
+    ignoreEos,
+  }: Pick<AnswerSettings, "sampling" | "endTokenIds" | "stopTokenIds" | "ignoreEos">,
   own: readonly number[],
   vocabSize: number,
 ): readonly number[] {

@@ -121,9 +121,7 @@ export async function makeSampler(
   return new Sampler(gpu, buffers, await sampleDispatches(context, buffers, kind, kept), kind);
 }
 
-const NOTHING: SamplerKind = {
-  ...{ adjusted: false, lookback: false, processed: false, shaped: false, statistics: false, top: false },
-};
+const NOTHING = {} as SamplerKind; // what is not named is not wanted
 
 /**
  * The id must be the reference's draw, or one whose share of [0, 1) is within rounding of the same uniform number:

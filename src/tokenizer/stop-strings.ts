@@ -21,6 +21,11 @@ export class StopStrings {
     this.automata = [...new Set(strings)].map((string) => new Automaton(string));
   }
 
+  /** Whether there is nothing to find. */
+  get isEmpty(): boolean {
+    return this.automata.length === 0;
+  }
+
   /** UTF-16 units at the end of the text so far that may still become a stop string. */
   get undecided(): number {
     return this.automata.reduce((longest, automaton) => Math.max(longest, automaton.matched), 0);

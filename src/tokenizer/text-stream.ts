@@ -30,6 +30,8 @@ export class TextStream {
   private length = 0;
   /** Tokens that lie wholly in the released text; those after them; and where among those the live ones begin. */
   private settledTokens = 0;
+  /** Where the last of the settled ones ends. */
+  private settledEnd = 0;
   private held: HeldToken[] = [];
   private heldFrom = 0;
   private hasStopped = false;
@@ -56,11 +58,12 @@ export class TextStream {
     // A first token may lose its only blank and still be the first.
     if (this.isFirst && this.tokenizer.bytesOf(id, false).length > 0) this.isFirst = false;
     const text = this.characters.push(bytes);
-    this.held.push({ end: this.length + text.length, isInsideCharacter: this.characters.isInsideCharacter });
+    const endsInCharacter = this.characters.isInsideCharacter;
+    this.held.push({ end: this.length + text.length, isInsideCharacter: endsInCharacter });
     const { released, stopStart } = this.accept(text, this.freeTokens > 0);
     if (this.freeTokens > 0) this.freeTokens--;
     const stopped = stopStart === undefined ? undefined : { keptTokens: this.tokensBefore(stopStart) };
-    return { text: released, token: { id, text, bytes }, stopped };
+    return { text: released, token: { id, text, bytes }, endsInCharacter, stopped };
   }
 
   /** The rest, when no further id comes: what was held, and U+FFFD for a character that never became whole. */
@@ -79,7 +82,7 @@ export class TextStream {
     const known = this.heldText + text;
     const stopStart = stop === undefined ? undefined : this.length + stop.end - stop.length;
     this.length += text.length;
-    const keep = stopStart === undefined ? this.length - this.stops.undecided : stopStart;
+    const keep = stopStart ?? this.releasable();
     const released = known.slice(0, keep - this.released);
     this.heldText = known.slice(keep - this.released);
     this.released = keep;
@@ -88,10 +91,27 @@ export class TextStream {
     return { released, stopStart };
   }
 
+  /**
+   * Up to where no stop string can take text back, nor the token that the text came with: one that ends in the middle of
+   * a character which may begin a stop string is held as a whole.
+   */
+  private releasable(): number {
+    let end = this.length - this.stops.undecided;
+    if (this.stops.isEmpty) return end;
+    for (let i = this.held.length - 1; i >= this.heldFrom; i--) {
+      const token = this.held[i];
+      if (token?.end === end && token.isInsideCharacter) {
+        end = i > this.heldFrom ? (this.held[i - 1]?.end ?? end) : this.settledEnd;
+      }
+    }
+    return Math.max(this.released, end);
+  }
+
   /** Forgets tokens that every later stop string must lie behind. */
   private settle(): void {
     for (let token = this.held[this.heldFrom]; token && liesBefore(token, this.released);) {
       this.settledTokens += 1;
+      this.settledEnd = token.end;
       this.heldFrom += 1;
       token = this.held[this.heldFrom];
     }

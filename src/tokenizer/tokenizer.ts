@@ -65,6 +65,8 @@ export interface StreamedToken {
 export interface StreamedText {
   text: string;
   token: StreamedToken;
+  /** The bytes so far end in the middle of a character, which a later token may complete. */
+  endsInCharacter: boolean;
   /** A stop string is complete; `keptTokens` of the ids pushed so far lie wholly before it. */
   stopped: { keptTokens: number } | undefined;
 }

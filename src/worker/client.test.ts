@@ -101,6 +101,45 @@ describe("through a port", () => {
     expect(engine.info).toEqual({ ...here.info, worker: true, workerReason: "a dedicated worker" });
   });
 
+  test("the caller's processor of logits runs here, and what it gives is chosen from there", async () => {
+    const { engine } = await connect(inWorker);
+    const seen: number[][] = [];
+    const chunks: Chunk[] = [];
+    const request = { ...GENERATE, maxNewTokens: 2 };
+    await engine.generate(
+      request,
+      (chunk) => chunks.push(chunk),
+      never,
+      async (logits, tokens, promptLength) => {
+        seen.push([promptLength, ...tokens]);
+        return logits.map((logit, id) => (id === 4 ? 99 : logit));
+      },
+    );
+    expect(chunks.map(({ text }) => text).join("")).toBe("cc");
+    expect(seen).toEqual([[1, 1], [1, 1, 4]]); // prettier-ignore
+  });
+
+  test("a processor that fails fails its answer with its own error, and the next answer is whole", async () => {
+    const { engine } = await connect(inWorker);
+    const fault = new WordloomError("option-invalid", "no", { cause: new Error("why") });
+    const failing = engine.generate(GENERATE, () => {}, never, () => Promise.reject(fault)); // prettier-ignore
+    await expect(failing).rejects.toBe(fault);
+    const chunks: Chunk[] = [];
+    await engine.generate(GENERATE, (chunk) => chunks.push(chunk), never);
+    expect(chunks.map(({ text }) => text).join("")).toBe("abc");
+  });
+
+  test("an abort leaves a processor that never comes back", async () => {
+    const { engine } = await connect(inWorker);
+    const controller = new AbortController();
+    const forever = () => {
+      controller.abort();
+      return new Promise<Float32Array>(() => {});
+    };
+    const end = await engine.generate(GENERATE, () => {}, controller.signal, forever);
+    expect(end.finishReason).toBe("abort");
+  });
+
   test("scores, ids and texts come back as values", async () => {
     const { engine } = await connect(inWorker);
     const score = await engine.score({ kind: "ids", ids: Uint32Array.of(1, 2, 3) }, never);

@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { expect, test } from "./fixtures";
@@ -188,5 +190,56 @@ test.describe("models that cannot be loaded", () => {
     await page.goto("./?model=models/nothing-here");
     await expect(page.getByRole("alert")).toContainText("nothing-here", { timeout: LOAD_MS });
     await expect(page.getByRole("button", { name: "Load again" })).toBeVisible();
+  });
+});
+
+test.describe("a server that another page may not read", () => {
+  test.use({ expectedErrors: [/CORS policy|net::ERR_/] });
+  const server = createServer((request, response) => void response.end(request.method === "HEAD" ? undefined : "{}"));
+  let address = "";
+
+  test.beforeEach(async ({ page }) => {
+    await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+    const { port } = server.address() as AddressInfo; // listening on TCP
+    address = `http://localhost:${port}/tiny/`;
+    await page.route(`${address}**`, (route) => route.continue()); // a real request, which other servers never get here
+    await page.goto(`./?model=${address}`);
+  });
+  test.afterEach(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+
+  /** What the element tells programs, and what it tells people. */
+  const failureOf = async (page: Page) => {
+    await page.evaluate(() => {
+      document.addEventListener("generation-error", (event) => {
+        document.body.dataset["code"] = (event as CustomEvent<{ code: string }>).detail.code;
+      });
+    });
+    await page.getByRole("button", { name: "Load it" }).click();
+    await inState(page, "failed");
+    return {
+      code: await page.evaluate(() => document.body.dataset["code"]),
+      text: (await page.getByRole("alert").textContent()) ?? "",
+    };
+  };
+
+  test("is told from one that is not there", async ({ page }) => {
+    const { code, text } = await failureOf(page);
+    expect(code).toBe("cors-refused");
+    expect(text).toMatch(/tiny\/config\.json is there, but may not be read from http:\/\/127\.0\.0\.1:\d+ \(CORS\)/);
+    expect(text).toContain("it has to send Access-Control-Allow-Origin");
+  });
+
+  test("and from a network without it", async ({ page }) => {
+    await new Promise<void>((resolve) => void server.close(() => resolve()));
+    const { code, text } = await failureOf(page);
+    expect(code).toBe("network-failed");
+    expect(text).toContain("tiny/config.json did not answer");
+  });
+
+  test("and from no network at all", async ({ page, context }) => {
+    await context.setOffline(true);
+    const { code, text } = await failureOf(page);
+    expect(code).toBe("network-failed");
+    expect(text).toContain("Check the connection");
   });
 });

@@ -4,6 +4,7 @@ import { WordloomError } from "../errors";
 import { packRows, unpackRows } from "../formats/quantization";
 import { emit, keptPerPosition } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
+import { ownModule } from "./own-module";
 
 export type BackendName = "auto" | "webgpu" | "reference";
 
@@ -31,11 +32,11 @@ export interface BackendMakers {
 
 export const BACKEND_MAKERS: BackendMakers = {
   async webgpu(spec, request) {
-    const { createGpuBackend } = await import("../backends/gpu/gpu-backend");
+    const { createGpuBackend } = await ownModule(import("../backends/gpu/gpu-backend"));
     return createGpuBackend(gpuOptions(spec, request));
   },
   async reference(spec, { dtype: wanted, kvDtype, contextLength, memoryBudgetBytes }) {
-    const { createReferenceBackend } = await import("../backends/reference/reference-backend");
+    const { createReferenceBackend } = await ownModule(import("../backends/reference/reference-backend"));
     const dtype = wanted === "auto" ? "f32" : wanted;
     return createReferenceBackend({
       spec,

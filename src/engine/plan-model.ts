@@ -8,6 +8,7 @@ import { openCheckpoint, planCheckpoint } from "./checkpoint-plan";
 import type { LoadContext, LoadRequest } from "./load-model";
 import { openRequest } from "./open-request";
 import { withFileTypes } from "./model-parts";
+import { ownModule } from "./own-module";
 import { readModelParts } from "./read-model";
 
 export type ModelPlanRequest = Omit<LoadRequest, "backend" | "allowReference">;
@@ -54,7 +55,7 @@ async function planFrom(
   const checkpoint = parts.checkpoint ?? (await openCheckpoint(files, spec, signal, quantization));
   const planned = await planCheckpoint(files, spec, signal, checkpoint);
   const downloadBytes = planned.reduce((sum, { start, end }) => sum + end - start, 0);
-  const { planGpuMemory } = await import("../backends/gpu/memory-plan");
+  const { planGpuMemory } = await ownModule(import("../backends/gpu/memory-plan"));
   const { facts, kvBytesPerToken, refusal, notes, suggestions } = await planGpuMemory(
     gpuOptions(spec, { ...request, fileDtype, device, tier: request.internal.tier }),
   );

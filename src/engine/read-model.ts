@@ -3,6 +3,7 @@ import { findGguf } from "../storage/gguf-files";
 import type { ModelFiles } from "../storage/model-files";
 import { openFolder } from "./folder-model";
 import type { ModelParts } from "./model-parts";
+import { ownModule } from "./own-module";
 
 /**
  * @param onFile called with the file that is read first, before it is
@@ -16,6 +17,6 @@ export async function readModelParts(
   const gguf = await findGguf(files, signal);
   onFile(gguf?.[0] ?? "config.json");
   if (gguf === undefined) return openFolder(files, signal);
-  const { openGguf } = await import("./gguf-model"); // only where it is used
+  const { openGguf } = await ownModule(import("./gguf-model")); // only where it is used
   return openGguf(files, gguf, signal);
 }

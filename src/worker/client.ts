@@ -13,6 +13,7 @@ import type {
   TaggedInput,
 } from "../engine/engine";
 import type { LoadContext, LoadProgress, LoadRequest } from "../engine/load-model";
+import { ownModule } from "../engine/own-module";
 import type { ModelPlan, ModelPlanContext, ModelPlanRequest } from "../engine/plan-model";
 import { WordloomError } from "../errors";
 import type { Answers, Ask, AskType, ClientMessage, HostMessage, Message } from "./messages";
@@ -42,7 +43,7 @@ export interface ConnectOptions extends Omit<LoadContext, "worker" | "workerReas
 export async function connectEngine(request: LoadRequest, options: ConnectOptions): Promise<Engine> {
   const { wantsWorker, start = startWorker, ...context } = options;
   const here = async (workerReason: string) => {
-    const { loadEngine } = await import("../engine/load-model");
+    const { loadEngine } = await ownModule(import("../engine/load-model"));
     return loadEngine(request, { ...context, worker: false, workerReason });
   };
   if (!wantsWorker) return here("worker is false");
@@ -68,7 +69,7 @@ export async function connectEngine(request: LoadRequest, options: ConnectOption
 
 /** What a model would take; on this thread, since a few kB are read and nothing is computed. */
 export async function planHere(request: ModelPlanRequest, context: ModelPlanContext): Promise<ModelPlan> {
-  const { planModel } = await import("../engine/plan-model");
+  const { planModel } = await ownModule(import("../engine/plan-model"));
   return planModel(request, context);
 }
 

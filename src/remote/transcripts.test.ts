@@ -1,7 +1,9 @@
 /** The engine against what vLLM, llama.cpp's server and Ollama say over the wire (sources in server-transcripts.ts). */
 import { afterEach, describe, expect, test } from "vitest";
 import { TextGenerator } from "../api/text-generator";
+import { modelFolder } from "../testing/model-folder";
 import { replayingServer, type Replay, type ReplayingServer } from "../testing/replaying-server";
+import { chain, scriptedCheckpoint } from "../testing/scripted-checkpoint";
 import { LLAMA_CPP, OLLAMA, VLLM, VLLM_SCORE } from "../testing/server-transcripts";
 import type { RemoteChunk } from "./remote-types";
 
@@ -151,9 +153,9 @@ describe("vLLM", () => {
     const generator = await TextGenerator.connect(server.url);
     expect(await generator.score("Once upon a")).toEqual({
       tokens: [
-        { id: 10, text: "Once", logprob: null },
-        { id: 20, text: " upon", logprob: -1.5 },
-        { id: 30, text: " a", logprob: -0.5 },
+        { id: 10, text: "Once", logprob: null, rank: null, entropy: null },
+        { id: 20, text: " upon", logprob: -1.5, rank: 3, entropy: null },
+        { id: 30, text: " a", logprob: -0.5, rank: 1, entropy: null },
       ],
       logprob: -2,
       perplexity: Math.exp(1),
@@ -217,4 +219,30 @@ test("with server and model given nothing is asked before the first text", async
   await generator.generate("Once").text();
   expect(server.asked.map(({ what }) => what)).toEqual(["POST /v1/completions"]);
   expect(generator.info.contextLength).toBeUndefined();
+});
+
+describe("a fallback", () => {
+  const pieces = ["<|end|>", "<|go|>", "a", "b"];
+  const tiny = () => modelFolder(scriptedCheckpoint({ pieces, size: 32, table: chain(pieces.length) }));
+
+  test("writes where this device has no WebGPU, and info says why", async () => {
+    const server = await serve(VLLM);
+    const there = await TextGenerator.load(tiny(), { backend: "webgpu", fallback: { endpoint: server.url } });
+    expect(there.info).toMatchObject({ backend: "remote", model: "HuggingFaceTB/SmolLM2-135M" });
+    expect(there.info.backendReason).toMatch(/^this device cannot run the model \(webgpu-unavailable: /);
+    expect(await there.generate("Once").text()).toBe(" a b.");
+  });
+
+  test("is not asked where the device can, nor for other failures; what is wrong with it is told at once", async () => {
+    const server = await serve(VLLM);
+    const fallback = { endpoint: server.url };
+    const here = await TextGenerator.load(tiny(), { backend: "reference", fallback });
+    expect(here.info.backend).toBe("reference");
+    await here.dispose();
+    const empty = TextGenerator.load([new File([], "notes.txt")], { backend: "reference", fallback });
+    await expect(empty).rejects.toMatchObject({ code: "source-unsupported" });
+    const wrong = { endpoint: server.url, apiKey: "two words" };
+    await expect(TextGenerator.load(tiny(), { fallback: wrong })).rejects.toMatchObject({ code: "option-invalid" });
+    expect(server.asked).toEqual([]);
+  });
 });

@@ -1,16 +1,19 @@
 /** What the elements use of a TextGenerator, and its types by their own names. */
 import type { LoadOptions } from "../api/options";
-import type { TextGenerator } from "../api/text-generator";
+import type { AnyTextGenerator, TextGenerator } from "../api/text-generator";
 
-type Run = ReturnType<TextGenerator["generate"]>;
+type Run = ReturnType<AnyTextGenerator["generate"]>;
 
 export type GenerateOptions = NonNullable<Parameters<TextGenerator["generate"]>[1]>;
+/** Of a model on this device. */
 export type GeneratorInfo = TextGenerator["info"];
+/** Of a model on this device or on a server. */
+export type AnyInfo = AnyTextGenerator["info"];
 export type LoadProgress = Parameters<NonNullable<LoadOptions["onProgress"]>>[0];
 export type GenerationEnd = Awaited<Run["end"]>;
 export type TextChunk = Run extends AsyncIterable<infer Chunk> ? Chunk : never;
 export type GeneratedToken = TextChunk["tokens"][number];
 
-export interface Generator extends Pick<TextGenerator, "info" | "tokenize" | "dispose"> {
+export interface Generator extends Pick<AnyTextGenerator, "info" | "tokenize" | "dispose"> {
   generate(input: string, options: GenerateOptions): AsyncIterable<TextChunk> & Pick<Run, "end">;
 }

@@ -154,7 +154,8 @@ export class WordloomPage extends LitElement {
 
   /** The failure may have cost the model; then its numbers go too. */
   #onError = (): void => {
-    this.info = this.#loom.info;
+    const { info } = this.#loom;
+    this.info = info?.backend === "remote" ? undefined : info; // the page names no server
   };
 
   #onReady = (event: CustomEvent<GeneratorInfo>): void => {

@@ -1,6 +1,8 @@
 /** The element's attributes as the options of `TextGenerator.load` and `generate`; only what was set is passed on. */
+import type { ConnectOptions, FallbackOptions } from "../../api/connect-options";
 import type { LoadOptions, PlanOptions } from "../../api/options";
 import type { TextGenerator } from "../../api/text-generator";
+import { WordloomError } from "../../errors";
 import type { GenerateOptions } from "../generator";
 
 /** Where the page keeps the model that needs no download from elsewhere; relative to the page. */
@@ -15,6 +17,14 @@ export interface LoadSettings {
   contextLength: number | undefined;
   backend: string | undefined;
   allowReference: boolean;
+  /** A server writes in place of this device; `model` is then its name for one. */
+  endpoint?: string | undefined;
+  /** A server that writes where this device cannot run the model. */
+  fallbackEndpoint?: string | undefined;
+  /** Its model's name; default: its only one. */
+  fallbackModel?: string | undefined;
+  /** Of either server. */
+  apiKey?: string | undefined;
 }
 
 export const LOAD_SETTINGS: readonly (keyof LoadSettings)[] = [
@@ -23,6 +33,10 @@ export const LOAD_SETTINGS: readonly (keyof LoadSettings)[] = [
   "contextLength",
   "backend",
   "allowReference",
+  "endpoint",
+  "fallbackEndpoint",
+  "fallbackModel",
+  "apiKey",
 ];
 
 export interface GenerateSettings {
@@ -46,6 +60,34 @@ export function loadOptions(settings: LoadSettings): LoadOptions {
   });
 }
 
+/** For the server of `endpoint`. Settings of this device are refused: they would mean nothing there. */
+export function connectOptions(settings: LoadSettings): ConnectOptions {
+  const [misplaced] = Object.keys(loadOptions(settings));
+  if (misplaced !== undefined || settings.fallbackEndpoint) {
+    const name = misplaced ?? "fallback-endpoint";
+    throw new WordloomError("option-invalid", `${name} means nothing beside endpoint, whose server runs the model`);
+  }
+  const { model, apiKey } = settings;
+  if (typeof model === "object" && model !== null) {
+    throw new WordloomError(
+      "option-invalid",
+      "files cannot be the model of a server; remove endpoint to load them here",
+    );
+  }
+  return withoutUndefined({ model: model ?? undefined, apiKey: apiKey ?? undefined });
+}
+
+export function fallbackOptions(settings: LoadSettings): FallbackOptions | undefined {
+  const { fallbackEndpoint: endpoint, fallbackModel: model, apiKey } = settings;
+  if (!endpoint) return undefined;
+  return { endpoint, ...withoutUndefined({ model: model ?? undefined, apiKey: apiKey ?? undefined }) };
+}
+
+/** "example.com", of a server that writes; an address that is none stands as it is, and connecting tells the rest. */
+export function hostOf(endpoint: string, pageAddress: string): string {
+  return URL.canParse(endpoint, pageAddress) ? new URL(endpoint, pageAddress).host : endpoint;
+}
+
 /** Those of them that change what a model takes. */
 export function planOptions({ dtype, contextLength }: LoadSettings): PlanOptions {
   return withoutUndefined({ dtype: dtype as PlanOptions["dtype"], contextLength }); // checked by name, as above
@@ -67,7 +109,9 @@ export function generateOptions(settings: GenerateSettings): GenerateOptions {
 /** Equal keys: the same source, loaded the same way. */
 export function loadKey(settings: LoadSettings): string {
   const model = settings.model ?? BUNDLED_MODEL; // null where the attribute was removed
-  return JSON.stringify([typeof model === "string" ? model : numberOf(model), loadOptions(settings)]);
+  const { endpoint, fallbackEndpoint, fallbackModel, apiKey } = settings;
+  const server = [endpoint, fallbackEndpoint, fallbackModel, apiKey];
+  return JSON.stringify([typeof model === "string" ? model : numberOf(model), loadOptions(settings), server]);
 }
 
 const NUMBERS = new WeakMap<object, number>();

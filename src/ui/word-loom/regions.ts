@@ -1,7 +1,7 @@
 /** The parts of the element that only show what they are given: failure, progress, status. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { WordloomError } from "../../errors";
-import type { GeneratorInfo, LoadProgress } from "../generator";
+import type { AnyInfo, GeneratorInfo, LoadProgress } from "../generator";
 import { headline, OFFER_LABELS, type Offer } from "./failure";
 import {
   computedBy,
@@ -92,14 +92,17 @@ export function statusTemplate({
   model,
   info,
   written,
+  server,
 }: {
   model: ModelSource;
-  info: GeneratorInfo | undefined;
+  info: AnyInfo | undefined;
   written: Written | undefined;
+  /** Host that writes in place of this device, before it is connected, too: the reader is told before anything is sent. */
+  server: string | undefined;
 }): TemplateResult {
-  if (!info) return html`<div part="status"><span class="fact">${modelName(model)}</span></div>`;
-  const speed = written?.tokensPerSecond;
-  const timings = written?.end?.timings;
+  if (!info)
+    return html`<div part="status"><span class="fact">${server ? writtenOn(server) : modelName(model)}</span></div>`;
+  if (info.backend === "remote") return remoteStatusTemplate(info, written);
   const contextUsed = written ? written.contextUsed : 0;
   const total = info.bytes.weights + info.bytes.kvCache + info.bytes.activations;
   return html`
@@ -110,20 +113,7 @@ export function statusTemplate({
         `The model that writes: ${formatCount(info.parameterCount)} weights in ${info.layerCount} layers, held as
          ${info.dtype}, computed by ${computedBy(info)}.`,
       )}
-      ${
-        speed !== undefined && Number.isFinite(speed) && speed > 0
-          ? fact(
-              "speed",
-              formatTokensPerSecond(speed),
-              `A token is a word or a piece of one. ${
-                timings
-                  ? `The first came after ${formatDuration(timings.firstTokenMs)}; the beginning was read in
-                   ${formatDuration(timings.prefillMs)}.`
-                  : "Measured over the last three seconds."
-              }`,
-            )
-          : nothing
-      }
+      ${speedFact(written, (prefillMs) => `; the beginning was read in ${formatDuration(prefillMs)}`)}
       ${fact(
         "context",
         contextUsed === undefined
@@ -141,6 +131,50 @@ export function statusTemplate({
       )}
     </div>
   `;
+}
+
+/** Where the text is made, always in sight, and what that means. */
+function remoteStatusTemplate(info: Exclude<AnyInfo, GeneratorInfo>, written: Written | undefined): TemplateResult {
+  const { host } = new URL(info.endpoint);
+  return html`
+    <div part="status">
+      ${fact(
+        "model",
+        html`${writtenOn(host)} · ${modelName(info.model)}`,
+        `What you write is sent to ${host}, where the model runs, and what it writes comes back from there; nothing is
+         computed on this device: ${info.backendReason}.`,
+      )}
+      ${speedFact(written, () => ", the way to the server and back included")}
+    </div>
+  `;
+}
+
+/** A server has taken over, since the device could not; said before anything is sent there. */
+export function takeoverTemplate({ endpoint }: Exclude<AnyInfo, GeneratorInfo>): TemplateResult {
+  const { host } = new URL(endpoint);
+  return html`
+    <p part="notice" role="status">
+      This device cannot run the model, but ${host} can: what you write is then sent there, and the text comes from
+      there.
+    </p>
+  `;
+}
+
+function writtenOn(host: string): string {
+  return `Written on ${host}`;
+}
+
+function speedFact(
+  written: Written | undefined,
+  first: (prefillMs: number) => string,
+): TemplateResult | typeof nothing {
+  const speed = written?.tokensPerSecond;
+  const timings = written?.end?.timings;
+  if (speed === undefined || !Number.isFinite(speed) || speed <= 0) return nothing;
+  const came = timings
+    ? `The first came after ${formatDuration(timings.firstTokenMs)}${first(timings.prefillMs)}.`
+    : "Measured over the last three seconds.";
+  return fact("speed", formatTokensPerSecond(speed), `A token is a word or a piece of one. ${came}`);
 }
 
 function fact(name: string, text: unknown, explanation: string): TemplateResult {

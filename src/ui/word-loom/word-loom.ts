@@ -1,17 +1,19 @@
 import { LitElement, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import type { ConnectOptions, FallbackOptions } from "../../api/connect-options";
 import type { LoadOptions } from "../../api/options";
 import { TextGenerator } from "../../api/text-generator";
 import { WordloomError, type PlainWordloomError } from "../../errors";
-import type { GenerationEnd, Generator, GeneratorInfo, LoadProgress, TextChunk } from "../generator";
-import type { Lease } from "../shared-generators";
+import type { AnyInfo, GenerationEnd, Generator, LoadProgress, TextChunk } from "../generator";
+import type { Lease, LoadGenerator } from "../shared-generators";
 import { FileDrop } from "./dropped-files";
 import { losesModel, offerFor, type Offer } from "./failure";
 import { flowTemplate, promptTextOf } from "./flow";
 import { ModelOpening } from "./model-opening";
+import { connectOptions, fallbackOptions, hostOf } from "./options";
 import { BUNDLED_MODEL, LOAD_SETTINGS, generateOptions, loadKey, loadOptions } from "./options";
 import { numberConverter, stopStringsConverter, type ModelSource } from "./options";
-import { failureTemplate, progressTemplate, statusTemplate } from "./regions";
+import { failureTemplate, progressTemplate, statusTemplate, takeoverTemplate } from "./regions";
 import { styles } from "./styles";
 import { Written } from "./written";
 import { WrittenText } from "./written-text";
@@ -49,6 +51,7 @@ const STATUS_INTERVAL_MS = 500;
  * @csspart output - The text the model has written.
  * @csspart failure - What failed, and the next step.
  * @csspart progress - How far loading has come.
+ * @csspart notice - That a server writes in place of this device.
  * @csspart controls - The buttons.
  * @csspart intro - Around the slot.
  * @csspart status - One line of numbers: model, speed, context, memory.
@@ -78,6 +81,13 @@ export class WordLoom extends LitElement {
   @property() backend: string | undefined;
   @property({ attribute: "allow-reference", type: Boolean }) allowReference = false;
   @property({ type: Boolean }) autoload = false;
+  /** Address of a server that writes in place of this device; `model` is then its name for one. The element says so. */
+  @property() endpoint: string | undefined;
+  /** A server that writes where this device cannot run the model, after the reader has been told. */
+  @property({ attribute: "fallback-endpoint" }) fallbackEndpoint: string | undefined;
+  @property({ attribute: "fallback-model" }) fallbackModel: string | undefined;
+  /** For the server. No attribute: it would stand in the page. */
+  @property({ attribute: false }) apiKey: string | undefined;
 
   #phase: Phase = { kind: "idle" };
   /** Whether a run waits for the model that is being loaded. */
@@ -85,6 +95,8 @@ export class WordLoom extends LitElement {
   #written: Written | undefined;
   #text: WrittenText | undefined;
   #statusTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The server that took over, once the reader has had the chance to see it. */
+  #toldOf: string | undefined;
 
   constructor() {
     super();
@@ -101,7 +113,7 @@ export class WordLoom extends LitElement {
   }
 
   /** The loaded model's facts, as `TextGenerator.info`; undefined while none is loaded. */
-  get info(): GeneratorInfo | undefined {
+  get info(): AnyInfo | undefined {
     return this.#lease?.generator.info;
   }
 
@@ -154,8 +166,16 @@ export class WordLoom extends LitElement {
   }
 
   /** How a generator is made; tests give their own. */
-  protected createGenerator(source: ModelSource, options: LoadOptions): Promise<Generator> {
-    return TextGenerator.load(source, options);
+  protected createGenerator(
+    source: ModelSource,
+    { fallback, ...options }: LoadOptions & { fallback?: FallbackOptions },
+  ): Promise<Generator> {
+    return fallback ? TextGenerator.load(source, { ...options, fallback }) : TextGenerator.load(source, options);
+  }
+
+  /** As `createGenerator`, of a model on a server. */
+  protected connectGenerator(endpoint: string, options: ConnectOptions): Promise<Generator> {
+    return TextGenerator.connect(endpoint, options);
   }
 
   override connectedCallback(): void {
@@ -228,21 +248,24 @@ export class WordLoom extends LitElement {
     if (phase.kind === "loading" && phase.opening.key === key) return phase.opened;
     if (this.#lease?.key === key) return this.#lease;
     this.#letGo();
-    const source = this.model ?? BUNDLED_MODEL;
-    const options = loadOptions(this);
-    const opening = new ModelOpening(
-      key,
-      (shared) => this.createGenerator(source, { ...options, ...shared }),
-      (progress) => {
-        if (progress.loadedBytes === 0)
-          this.requestUpdate(); // a new phase is shown at once, however short it is
-        else this.#updateSoon();
-        this.#emit<LoadProgress>("model-progress", progress);
-      },
-    );
+    const opening = new ModelOpening(key, this.#openingWay(), (progress) => {
+      if (progress.loadedBytes === 0)
+        this.requestUpdate(); // a new phase is shown at once, however short it is
+      else this.#updateSoon();
+      this.#emit<LoadProgress>("model-progress", progress);
+    });
     const opened = this.#opened(opening);
     this.#enter({ kind: "loading", opening, opened });
     return opened;
+  }
+
+  #openingWay(): LoadGenerator {
+    const { endpoint } = this;
+    if (endpoint) return async ({ signal }) => this.connectGenerator(endpoint, { ...connectOptions(this), signal });
+    const source = this.model ?? BUNDLED_MODEL;
+    const fallback = fallbackOptions(this);
+    const options = { ...loadOptions(this), ...(fallback ? { fallback } : {}) };
+    return (shared) => this.createGenerator(source, { ...options, ...shared });
   }
 
   async #opened(opening: ModelOpening): Promise<Lease | undefined> {
@@ -273,7 +296,15 @@ export class WordLoom extends LitElement {
     await this.updateComplete; // the output is there, and shows the prompt this run is for
     if (this.#writesNext === abort) this.#writesNext = undefined;
     this.requestUpdate();
+    if (lease && !abort.signal.aborted && this.#tellsFirst(lease)) return undefined;
     return lease && !abort.signal.aborted ? this.#run(lease, abort, how) : undefined;
+  }
+
+  /** A server has taken over: nothing is sent to it before the reader sees that, and asks once more. */
+  #tellsFirst({ generator: { info } }: Lease): boolean {
+    if (info.backend !== "remote" || this.endpoint || this.#toldOf === info.endpoint) return false;
+    this.#toldOf = info.endpoint;
+    return true;
   }
 
   async #run(lease: Lease, abort: AbortController, how: "anew" | "on"): Promise<GenerationEnd | undefined> {
@@ -286,7 +317,7 @@ export class WordLoom extends LitElement {
     const { signal } = abort;
     try {
       const run = generator.generate(input, { ...generateOptions(this), signal });
-      void written.countPrompt(generator, input);
+      if (generator.info.backend !== "remote") void written.countPrompt(generator, input); // a server tells it at the end
       try {
         for await (const { text, tokens } of run) {
           if (signal.aborted) break; // a run that was stopped writes nothing more
@@ -358,17 +389,21 @@ export class WordLoom extends LitElement {
     const stale = written !== undefined && this.prompt !== written.prompt;
     const canContinue = !stale && this.text !== "" && written?.hasRoom(this.info?.contextLength) === true;
     const offer = phase.kind === "failed" ? offerFor(phase.error.code, model === BUNDLED_MODEL) : undefined;
+    const { info } = this;
+    const server = info?.backend === "remote" ? info.endpoint : this.endpoint;
+    const host = server ? hostOf(server, this.baseURI) : undefined;
     const write = offer ? "" : "primary"; // the next step after a failure is the one to be seen first
     return html`
       ${flowTemplate({ writing, stale, onPrompt: (text) => (this.prompt = text), onEnter: this.#onEnter })}
       <div id="announcer" aria-live="polite"></div>
       ${phase.kind === "failed" ? failureTemplate(phase.error, offer, this.#accept, !written) : nothing}
+      ${info?.backend === "remote" && !this.endpoint ? takeoverTemplate(info) : nothing}
       <div part="controls">
         ${
           writing
             ? html`<button class="primary" type="button" @click=${this.stop}>Stop</button>`
             : html`<button class=${write} type="button" @click=${canContinue ? this.continue : this.#generateFromPage}>
-                ${canContinue ? "Write on" : "Write"}
+                ${canContinue ? "Write on" : host ? `Write on ${host}` : "Write"}
               </button>`
         }
         ${
@@ -382,7 +417,7 @@ export class WordLoom extends LitElement {
       ${
         phase.kind === "loading"
           ? progressTemplate(model, phase.opening)
-          : statusTemplate({ model, info: this.info, written })
+          : statusTemplate({ model, info, written, server: host })
       }
     `;
   }

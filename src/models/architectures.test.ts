@@ -108,7 +108,7 @@ describe("where a key is absent, transformers' default holds; null switches off"
     expect(caps("gemma2", absent)).toEqual([50, 30]);
     expect(caps("gemma2", off)).toEqual([undefined, undefined]);
     expect(caps("gemma3_text", absent)).toEqual([undefined, undefined]);
-    expect(caps("gemma3_text", { attn_logit_softcapping: 7, final_logit_softcapping: 8 })).toEqual([7, 8]);
+    expect(caps("gemma3_text", { final_logit_softcapping: 8 })).toEqual([undefined, 8]);
   });
 
   test("heads are tied or not, as each class has it", () => {
@@ -275,6 +275,7 @@ describe("what is understood at one value only, or cannot be, is refused by name
     ["gemma3_text", { layer_types: Array(6).fill("chunked_attention") }, 'layer_types is "chunked_attention"'],
     ["gemma3_text", { layer_types: ["full_attention"] }, "1 entries; 6 are expected"],
     ["gemma2", { sliding_window: null }, "sliding_attention needs a sliding_window"],
+    ["gemma3_text", { attn_logit_softcapping: 50 }, "attn_logit_softcapping is 50; supported: null"],
     ["gemma2", { attn_logit_softcapping: 0 }, "attn_logit_softcapping is 0"],
     ["stablelm", { qk_layernorm: true }, "qk_layernorm is true; supported: false"],
     ["phi", { qk_layernorm: true }, "qk_layernorm is true"],

@@ -15,6 +15,11 @@ export function readGemma3Text(config: ConfigReader): DecoderSpec {
   // Transformers 4.5x writes the older key with an underscore. Beside layer_types it says nothing.
   const key = config.isSet("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern";
   const every = config.integer(key, { min: 1, max: 1024, fallback: 6 });
+  const cap = config.take("attn_logit_softcapping");
+  if (cap !== undefined) {
+    // Transformers' class has the key, and its attention takes no notice of it: what a file means by it is not known.
+    throw config.unsupported("attn_logit_softcapping", cap, "supported: null");
+  }
   return readGemma(config, sizes, {
     modelType: "gemma3_text",
     ropes: readRopeOfTypes(config, sizes, {

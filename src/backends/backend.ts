@@ -3,6 +3,7 @@
  */
 import type { HeldDtype, PackedRows } from "../formats/quantization";
 import type { TensorName } from "../models/decoder-spec";
+import type { CacheLayout } from "./cache-layout";
 
 export type WeightDtype = HeldDtype;
 export type KvDtype = "f32" | "f16";
@@ -208,3 +209,12 @@ export interface Backend extends SequenceRunner {
   /** Resolves with the reason if the device is lost (never for the reference). */
   readonly lost: Promise<Error>;
 }
+  /**
+   * A copy of what the KV cache holds of positions `start` … `end`, all of them filled; nothing in flight.
+   *
+   * @returns bytes as `cacheLayout` says
+   */
+  exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Puts it back, at the same positions; those before `start` are filled, those after hold nothing valid. Nothing in flight. */
+  importCache(start: number, bytes: Uint8Array): Promise<void>;
+  readonly cacheLayout: CacheLayout;

@@ -3,6 +3,7 @@
  * wrong prefix, a lost chunk or a step too many changes the answer. It holds callers to the contract of backend.ts.
  */
 import type { Backend, BackendFacts, BeginOptions, Pooling, StepResult, ScoredRows } from "../backends/backend";
+import type { CacheLayout } from "../backends/cache-layout";
 import { WordloomError } from "../errors";
 
 export interface FakeBackendOptions {
@@ -22,7 +23,10 @@ export interface FakeBackendOptions {
   onCall?: (count: number) => void;
 }
 
-export type FakeCall = { call: "prefill" | "score" | "hiddenState"; start: number; length: number } | { call: "step" };
+export type FakeCall =
+  | { call: "prefill" | "append" | "score" | "hiddenState"; start: number; length: number }
+  | { call: "exportCache" | "importCache"; start: number; length: number }
+  | { call: "step" };
 
 /** Depends on every token and its place. */
 export function hashNext(tokens: readonly number[]): number {
@@ -33,6 +37,7 @@ export class FakeBackend implements Backend {
   readonly facts: BackendFacts;
   readonly maxPrefillTokens: number;
   readonly runAhead: number;
+  readonly cacheLayout: CacheLayout = { format: "f32", arrays: [{ heads: 1, width: 1 }] };
   readonly weights = { write: () => {}, drained: async () => {} };
   readonly lost: Promise<Error>;
   /** Ends the device. */
@@ -133,6 +138,19 @@ export class FakeBackend implements Backend {
   #fill(tokens: Uint32Array, start: number): void {
     const { contextLength } = this.facts;
     if (tokens.length === 0 || tokens.length > this.maxPrefillTokens)
+  /** A position's bytes are its token. */
+  async exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (end > this.#tokens.length) throw new Error(`position ${end} of ${this.#tokens.length}`);
+    this.#record({ call: "exportCache", start, length: end - start });
+    return new Uint8Array(Float32Array.from(this.#tokens.slice(start, end)).buffer);
+  }
+
+  async importCache(start: number, bytes: Uint8Array): Promise<void> {
+    this.#record({ call: "importCache", start, length: bytes.length / 4 });
+    if (start > this.#tokens.length) throw new Error(`start ${start} after ${this.#tokens.length} tokens`);
+    this.#tokens = [...this.#tokens.slice(0, start), ...new Float32Array(bytes.slice().buffer)];
+  }
+
       throw new Error(`${tokens.length} tokens at once`);
     if (start > this.#tokens.length) throw new Error(`start ${start} after ${this.#tokens.length} tokens`);
     if (start + tokens.length > contextLength) throw new Error(`position ${start + tokens.length} of ${contextLength}`);

@@ -32,6 +32,8 @@ import { headOf, Recorder } from "./recording";
 import { Scorer } from "./scorer";
 import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
 import { weightBytes, WeightStore } from "./weight-store";
+import { cacheLayout, type CacheLayout } from "../cache-layout";
+import { CacheCopier } from "./cache-copier";
 
 export interface GpuBackendOptions extends PlanRequest {
   spec: DecoderSpec;
@@ -126,6 +128,7 @@ class GpuBackend implements Backend {
   readonly #ring: ReadbackRing;
   readonly #recording: Promise<Recording>;
   readonly #scorer: Scorer;
+  readonly cacheLayout: CacheLayout;
   /** Rejects everything pending on `dispose` and on a lost device. */
   readonly #ended: Promise<never>;
   #end: (error: WordloomError) => void = () => undefined;
@@ -144,6 +147,7 @@ class GpuBackend implements Backend {
     const head = headOf(fuse(program.head));
     const maxBindingBytes = Math.min(gpu.maxBindingBytes, options.maxBindingBytes ?? Infinity);
     const matrices = [
+  readonly #cache: CacheCopier;
       ...[...body, head].flatMap((operation) => (operation.kind === "matmul" ? [operation.matrix] : [])),
       { weights: [{ name: "token_embedding", rows: spec.vocabSize }], columns: spec.hiddenSize, gated: false },
     ];
@@ -215,6 +219,8 @@ class GpuBackend implements Backend {
       recorder,
       head,
       weights: this.weights,
+    this.cacheLayout = cacheLayout(spec, this.#plan.kvDtype);
+    this.#cache = new CacheCopier(device, recorder, this.cacheLayout, this.#plan.contextLength);
       chunk: this.#chunk,
       maxRows: this.maxPrefillTokens,
       maxBindingBytes,
@@ -534,3 +540,14 @@ function nameOf(kind: SamplerKind): string {
     .flatMap(([name, isWanted]) => (isWanted ? [name] : []))
     .join(" ");
 }
+  async exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    this.#recorded();
+    return this.#guard(this.#cache.read(start, end));
+  }
+
+  async importCache(start: number, bytes: Uint8Array): Promise<void> {
+    this.#recorded();
+    this.#cache.write(start, bytes);
+    await this.#guard(this.#device.queue.onSubmittedWorkDone());
+  }
+

@@ -277,6 +277,15 @@ export class Recorder {
     return Promise.all([convolution(this.context.kernels, shared)]);
   }
 
+  /** The buffers of the KV cache once everything is recorded, in the order of layers: keys, values, or what is convolved. */
+  get cacheBuffers(): GPUBuffer[] {
+    const layers: [number, GPUBuffer[]][] = [
+      ...[...this.#layers].map(([index, { kv }]): [number, GPUBuffer[]] => [index, [kv.keys, kv.values]]),
+      ...[...this.#convolutions].map(([index, { kv }]): [number, GPUBuffer[]] => [index, [kv.gated]]),
+    ];
+    return layers.sort(([a], [b]) => a - b).flatMap(([, buffers]) => buffers);
+  }
+
   #convolutionLayer({ layer: index, width, taps, weight, bias }: Convolution): ConvolutionLayer {
     const known = this.#convolutions.get(index);
     if (known !== undefined) return known;

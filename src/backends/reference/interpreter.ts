@@ -39,6 +39,11 @@ export class Interpreter {
     this.kvCacheBytes = this.caches.flat().reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
+  /** All arrays of the cache, in the order of layers: keys, values, or what is convolved. */
+  get cacheArrays(): readonly Float32Array[] {
+    return this.caches.flat();
+  }
+
   /** Runs a decoder's body. @returns x [T, hiddenSize] for tokens at positions start, start + 1, … */
   runBody(body: readonly Operation[], tokens: Uint32Array, start: number): Float64Array {
     return this.run(body, new Map(), { tokens, start }, "x");

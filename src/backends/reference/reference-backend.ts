@@ -18,6 +18,8 @@ import type {
   ScoredRows,
   WeightDtype,
 } from "../backend";
+import { bytesPerPosition, cacheLayout, type CacheLayout } from "../cache-layout";
+import { copyFromCache, copyToCache } from "./cache-copy";
 import { Interpreter } from "./interpreter";
 import { chooseToken, logSoftmaxAt, tokenStatistics } from "./sampling";
 import { ReferenceWeights, type RoundRows, type UnpackRows } from "./weights";
@@ -55,6 +57,8 @@ class ReferenceBackend implements Backend {
   readonly maxPrefillTokens = MAX_PREFILL_TOKENS;
   readonly runAhead = 0;
   readonly lost = new Promise<Error>(() => {});
+  /** Whatever the numbers were rounded to, they are held as float32. */
+  readonly cacheLayout: CacheLayout;
   readonly weights: ReferenceWeights;
   private readonly interpreter: Interpreter;
   private readonly spec: DecoderSpec;
@@ -82,6 +86,7 @@ class ReferenceBackend implements Backend {
     const taken = dtype === "f32" || unpack === undefined ? undefined : { format: dtype, unpack };
     const roundRow = kvDtype === "f32" ? undefined : (row: Float32Array) => round?.(kvDtype, row, 1, row.length) ?? row;
     this.spec = spec;
+    this.cacheLayout = cacheLayout(spec, "f32");
     this.program = program;
     this.contextLength = contextLength;
     this.weights = new ReferenceWeights(spec, weightMatrices(program), roundWeights, taken);
@@ -190,6 +195,28 @@ class ReferenceBackend implements Backend {
           `${this.filled} positions of ${this.contextLength} are filled`,
       );
     }
+  exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.enqueue(() => {
+      this.assertPositions(start, end, this.filled);
+      return copyFromCache(this.interpreter.cacheArrays, this.cacheLayout, start, end);
+    });
+  }
+
+  importCache(start: number, bytes: Uint8Array): Promise<void> {
+    return this.enqueue(() => {
+      const end = start + bytes.length / bytesPerPosition(this.cacheLayout);
+      this.assertPositions(start, end, this.contextLength);
+      if (start > this.filled) throw new WordloomError("internal", `position ${start}; ${this.filled} are filled`);
+      copyToCache(this.interpreter.cacheArrays, this.cacheLayout, start, bytes);
+      this.filled = end;
+    });
+  }
+
+  private assertPositions(start: number, end: number, limit: number): void {
+    if (Number.isInteger(end) && start >= 0 && start < end && end <= limit) return;
+    throw new WordloomError("internal", `positions ${start} to ${end} of a cache with ${limit}`);
+  }
+
     this.assertTokens(tokens);
     const x = this.interpreter.runBody(this.program.body, tokens, start);
     this.filled = start + length;

@@ -68,6 +68,17 @@ describe("a decoder's operations become", () => {
     expect(fuse(body)[1]).toMatchObject({ from: "x", norm: undefined });
   });
 
+  test("a short convolution between the products that attention would have", () => {
+    const { body } = variedModel("a short convolution").program;
+    const mlp = ["rms·gate·up→gated", "down→residual"];
+    expect(kinds(body)).toEqual([
+      "embed",
+      ...["rms·q·k·v→store", "attention, norm over head", "output→store", "norm_add", ...mlp],
+      ...["rms·input_gate·output_gate·convolved→store", "convolution", "convolution_output→store", "norm_add", ...mlp],
+    ]);
+    expect(fuse(body)[8]).toMatchObject({ projections: "layers.1.input_gate", taps: 3, width: 36 });
+  });
+
   test("the same five a layer for blocks in parallel, both with the norm of the same x", () => {
     const { body } = variedModel("parallel blocks of one norm").program;
     const layer = [
@@ -132,6 +143,13 @@ describe("what no kernel serves is refused, not computed otherwise:", () => {
       "attention of q and k in another order",
       body.map((each) => (each.op === "attention" ? { ...each, q: each.k, k: each.q } : each)),
       "the attention to layers.0.attention after linear to layers.0.v",
+    ],
+    [
+      "a convolution whose gates come in another order",
+      variedModel("a short convolution").program.body.map((each) =>
+        each.op === "convolution" ? { ...each, inputGate: each.outputGate, outputGate: each.inputGate } : each,
+      ),
+      "the convolution to layers.1.convolution after linear to layers.1.convolved",
     ],
     [
       "a norm of q and none of k",

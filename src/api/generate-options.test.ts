@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { WordloomError } from "../errors";
 import { samplingSettings } from "../testing/sampling-settings";
 import { randomSeed, resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 
@@ -205,4 +207,17 @@ test("random seeds are whole, safe and not the same", () => {
   expect(new Set(seeds).size).toBe(20);
   expect(seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)).toBe(true);
   expect(Math.max(...seeds)).toBeGreaterThan(2 ** 48); // 20 seeds all below it: once in 10^24 runs of more than 32 bits
+});
+
+test("README.md has a row for each option", () => {
+  let names: string[] = [];
+  try {
+    resolve({ unheardOf: 1 } as GenerateOptions);
+  } catch (error) {
+    names = /one of: (.*)\./.exec((error as WordloomError).remedy)?.[1]?.split(", ") ?? [];
+  }
+  const rows = readFileSync(new URL("../../README.md", import.meta.url), "utf8").match(/^\| `.*/gm) ?? [];
+  const described = rows.map((row) => row.split(" | ")[0]).join("");
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !described.includes(`\`${name}\``))).toEqual([]);
 });

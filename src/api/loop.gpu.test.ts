@@ -102,6 +102,15 @@ describe.each(MODELS)("the golden %s", (model) => {
   });
 });
 
+/** Greedy, so that both backends must write the same. */
+const LOOKING_BACK: [string, GenerateOptions][] = [
+  ["a window of the penalties", { repetitionPenalty: 1.4, frequencyPenalty: 1, penaltyLastN: 6 }],
+  ["DRY", { dryMultiplier: 4, dryAllowedLength: 1, drySequenceBreakers: [] }],
+  ["noRepeatNgramSize", { noRepeatNgramSize: 2 }],
+  ["forcedTokens", { forcedTokens: [9, 8, 7] }],
+  ["minNewTokens", { minNewTokens: 12, endTokenIds: [244, 136, 209], ignoreEos: false }],
+];
+
 describe("options", () => {
   test.each<[string, GenerateOptions]>([
     ["repetitionPenalty", { repetitionPenalty: 1.4 }],
@@ -121,6 +130,42 @@ describe("options", () => {
         GOLDEN_F32,
       );
     }
+  });
+
+  test.each(LOOKING_BACK)(
+    "%s changes the answer as on the reference, however far steps run ahead",
+    async (_, options) => {
+      const { ids, greedy_ids } = cases.llama[1] ?? NO_CASE;
+      const theirs = await write(reference, ids, { temperature: 0, ...options });
+      expect(theirs.ids).not.toEqual(greedy_ids);
+      for (const runAhead of [0, 4]) {
+        const generator = await load("llama", { internal: { runAhead } });
+        expect((await write(generator, ids, { temperature: 0, ...options })).ids).toEqual(theirs.ids);
+        const plain = await write(generator, ids);
+        expect(plain.ids).toEqual(greedy_ids); // what the run before had set leaves no trace
+      }
+    },
+  );
+
+  test("typicalP, topNSigma, XTC, statistics and a logitsProcessor give the reference's draws and numbers", async () => {
+    const { ids } = cases.llama[1] ?? NO_CASE;
+    const shape: GenerateOptions = { typicalP: 0.9, topNSigma: 2, xtcProbability: 0.5, xtcThreshold: 0.05, seed: 3 };
+    const logitsProcessor: GenerateOptions["logitsProcessor"] = (logits, { tokens }) =>
+      logits.map((logit, id) => (id % 2 === tokens.length % 2 ? -Infinity : logit));
+    for (const options of [
+      { ...shape, tokenStatistics: true },
+      { logitsProcessor, topLogprobs: 2 },
+    ]) {
+      const [ours, theirs] = [await write(llama, ids, options), await write(reference, ids, options)];
+      expect(ours.ids).toEqual(theirs.ids);
+      expect(ours.tokens.map(({ rank }) => rank)).toEqual(theirs.tokens.map(({ rank }) => rank));
+      for (const key of ["logprob", "entropy", "probability"] as const) {
+        const [our, their] = [ours, theirs].map(({ tokens }) => tokens.map((token) => token[key] ?? 0));
+        expectClose(our ?? [], their ?? [], GOLDEN_F32);
+      }
+    }
+    const processed = await write(llama, ids, { logitsProcessor });
+    processed.ids.forEach((id, at) => expect(id % 2).toBe((ids.length + at + 1) % 2));
   });
 
   test("a bias of -Infinity bans: the next best is written instead", async () => {

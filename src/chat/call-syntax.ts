@@ -2,15 +2,10 @@
  * The text of a tool call → its name and arguments, in the notations that models use. What is not exactly one of them
  * is refused with a reason; nothing is guessed or repaired.
  */
-import { parsePythonCalls } from "./python-calls";
 import type { CallFormat } from "./answer-format";
+import { parsePythonCalls, type ParsedCall } from "./python-calls";
 
-export interface ParsedCall {
-  name: string;
-  arguments: Record<string, unknown>;
-  /** The model's own, where the notation has one. */
-  id?: string;
-}
+export type { ParsedCall } from "./python-calls";
 
 /** What a tool's parameters are, as JSON schema; only for notations whose values carry no type. */
 export type ParameterSchemas = ReadonlyMap<string, Readonly<Record<string, unknown>> | undefined>;

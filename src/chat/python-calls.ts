@@ -1,5 +1,12 @@
 /** Calls written as a Python list, `[get_weather(city="Oslo", days=3)]`: names, keyword arguments and literals only. */
-import type { ParsedCall } from "./call-syntax";
+
+/** A call of a tool, whatever it was written in. */
+export interface ParsedCall {
+  name: string;
+  arguments: Record<string, unknown>;
+  /** The model's own, where the notation has one. */
+  id?: string;
+}
 
 /** @throws Error saying where the text is something else */
 export function parsePythonCalls(text: string): ParsedCall[] {

@@ -1,11 +1,11 @@
 /**
  * What the engine asks of a backend. `gpu` and `reference` both implement it; the engine knows no more than this.
  */
-import type { HeldDtype, PackedRows } from "../formats/quantization";
+import type { HeldDtype, PackedRows, WeightDtype } from "../formats/quantization";
 import type { TensorName } from "../models/decoder-spec";
 import type { CacheLayout } from "./cache-layout";
 
-export type WeightDtype = HeldDtype;
+export type { HeldDtype, WeightDtype };
 export type KvDtype = "f32" | "f16";
 
 export interface BackendFacts {
@@ -16,7 +16,10 @@ export interface BackendFacts {
   isFallbackAdapter: boolean;
   /** Kernel tier, e.g. "subgroups+f16", "workgroup", "cpu"; "reference". */
   tier: string;
-  dtype: WeightDtype;
+  /** How most of the weights are held. */
+  dtype: HeldDtype;
+  /** All formats that matrices are held in, that of most weights first; undefined: there is that one. */
+  formats?: readonly HeldDtype[];
   kvDtype: KvDtype;
   /** Why these were chosen, in words. */
   reason: string;

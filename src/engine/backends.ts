@@ -1,9 +1,9 @@
 /** Which backend runs a model, and the way to each: both are loaded only when they are used. */
-import type { Backend, KvDtype, WeightDtype } from "../backends/backend";
+import type { Backend, HeldDtype, KvDtype, WeightDtype } from "../backends/backend";
 import { WordloomError } from "../errors";
 import { packRows, unpackRows } from "../formats/quantization";
 import { emit, keptPerPosition } from "../models/decoder";
-import type { DecoderSpec } from "../models/decoder-spec";
+import type { DecoderSpec, TensorName } from "../models/decoder-spec";
 import { ownModule } from "./own-module";
 
 export type BackendName = "auto" | "webgpu" | "reference";
@@ -12,8 +12,8 @@ export interface BackendRequest {
   backend: BackendName;
   allowReference: boolean;
   dtype: WeightDtype | "auto";
-  /** How the file holds most of its weights, where that is a format of ours. */
-  fileDtype?: WeightDtype | undefined;
+  /** How the file holds matrices, where that is a format that can be held. */
+  fileFormats?: ReadonlyMap<TensorName, HeldDtype> | undefined;
   kvDtype: KvDtype | "auto";
   /** Undefined: the model's, cut to what fits. */
   contextLength: number | undefined;
@@ -53,12 +53,12 @@ export const BACKEND_MAKERS: BackendMakers = {
 
 /** What is asked of the GPU for a model, to load it or to plan that. */
 export function gpuOptions(spec: DecoderSpec, request: Omit<BackendRequest, "backend" | "allowReference">) {
-  const { dtype, fileDtype, kvDtype, contextLength, memoryBudgetBytes, powerPreference, device, tier } = request;
+  const { dtype, fileFormats, kvDtype, contextLength, memoryBudgetBytes, powerPreference, device, tier } = request;
   return {
     spec,
     program: emit(spec),
     dtype,
-    fileDtype,
+    fileFormats,
     kvDtype,
     contextLength,
     memoryBudgetBytes,

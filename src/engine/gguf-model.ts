@@ -4,7 +4,9 @@ import { decodeGgml } from "../formats/ggml-decode";
 import { keptAs } from "../formats/ggml-kept";
 import { DECODED_TYPES, isDecoded } from "../formats/ggml-types";
 import { MAX_GGUF_HEADER_BYTES, parseGgufHeader, type GgufHeader, type GgufTensor } from "../formats/gguf";
+import type { HeldDtype } from "../formats/quantization";
 import { readBytes } from "../formats/read-json";
+import type { DecoderSpec, TensorName } from "../models/decoder-spec";
 import { ggufConfig } from "../models/gguf-config";
 import { bindGguf } from "../models/gguf-tensors";
 import { readModelConfig } from "../models/registry";
@@ -69,7 +71,8 @@ export async function openGguf(files: ModelFiles, names: readonly string[], sign
         throw new WordloomError("tensor-missing", message);
       },
     },
-    ...typesOf(tensors),
+    fileTypes: typesOf(tensors),
+    fileFormats: formatsOf(spec, tensors),
   };
 }
 
@@ -168,8 +171,8 @@ async function readFactors(
   );
 }
 
-/** The types of the weights in words, and the format on whose grid most of them lie. */
-function typesOf(tensors: Located): Pick<ModelParts, "fileTypes" | "fileDtype"> {
+/** The types of the weights in words. */
+function typesOf(tensors: Located): string {
   const elements = new Map<string, { tensors: number; elements: number }>();
   for (const { source } of tensors.values()) {
     const type = elements.get(source.dtype) ?? { tensors: 0, elements: 0 };
@@ -177,13 +180,18 @@ function typesOf(tensors: Located): Pick<ModelParts, "fileTypes" | "fileDtype"> 
     type.elements += source.shape.reduce((product, dimension) => product * dimension, 1);
     elements.set(source.dtype, type);
   }
-  const sorted = [...elements].sort(([, a], [, b]) => b.elements - a.elements);
-  const [most] = sorted[0] ?? [""];
-  const kept = isDecoded(most) ? keptAs(most) : undefined;
-  return {
-    fileTypes: sorted
-      .map(([type, { tensors }]) => `${type} (${tensors} ${tensors === 1 ? "tensor" : "tensors"})`)
-      .join(", "),
-    ...(kept === undefined ? {} : { fileDtype: kept }),
-  };
+  return [...elements]
+    .sort(([, a], [, b]) => b.elements - a.elements)
+    .map(([type, { tensors }]) => `${type} (${tensors} ${tensors === 1 ? "tensor" : "tensors"})`)
+    .join(", ");
+}
+
+function formatsOf(spec: DecoderSpec, tensors: Located): ReadonlyMap<TensorName, HeldDtype> {
+  const formats = new Map<TensorName, HeldDtype>();
+  for (const { name, from, transpose } of spec.tensors) {
+    const source = tensors.get(from[0] ?? "")?.source;
+    const format = source !== undefined && isDecoded(source.dtype) ? keptAs(source.dtype) : undefined;
+    if (format !== undefined && !transpose && source?.shape.length === 2) formats.set(name, format);
+  }
+  return formats;
 }

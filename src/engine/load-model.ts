@@ -37,7 +37,7 @@ export interface InternalOptions extends SchedulerOptions {
 }
 
 /** Checked options of `load` that can be posted to a worker. */
-export interface LoadRequest extends Omit<BackendRequest, "device" | "tier" | "fileDtype">, SourceRequest {
+export interface LoadRequest extends Omit<BackendRequest, "device" | "tier" | "fileFormats">, SourceRequest {
   internal: InternalOptions;
 }
 
@@ -79,7 +79,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
     onProgress({ phase: name, file, loadedBytes: 0, totalBytes: undefined });
   };
   const parts = await readModelParts(files, signal, (name) => phase("config", name));
-  const { spec, suggestedSampling, endTokenIds, fileDtype } = parts;
+  const { spec, suggestedSampling, endTokenIds, fileFormats } = parts;
   checkContextLength(request.contextLength, spec);
   // Weights that are not those of this config are refused before anything is set aside for them.
   const checkpoint = parts.checkpoint ?? (await openCheckpoint(files, spec, signal, parts.quantization));
@@ -91,7 +91,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
   reading.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
   const { backend, reason } = await chooseBackend(
     spec,
-    { ...request, fileDtype, device: context.device, tier: request.internal.tier },
+    { ...request, fileFormats, device: context.device, tier: request.internal.tier },
     context.makers ?? BACKEND_MAKERS,
   );
   try {

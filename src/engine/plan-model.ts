@@ -51,13 +51,13 @@ async function planFrom(
   { signal, device }: ModelPlanContext,
 ): Promise<ModelPlan> {
   const parts = await readModelParts(files, signal);
-  const { spec, fileDtype, quantization } = parts;
+  const { spec, fileFormats, quantization } = parts;
   const checkpoint = parts.checkpoint ?? (await openCheckpoint(files, spec, signal, quantization));
   const planned = await planCheckpoint(files, spec, signal, checkpoint);
   const downloadBytes = planned.reduce((sum, { start, end }) => sum + end - start, 0);
   const { planGpuMemory } = await ownModule(import("../backends/gpu/memory-plan"));
   const { facts, kvBytesPerToken, refusal, notes, suggestions } = await planGpuMemory(
-    gpuOptions(spec, { ...request, fileDtype, device, tier: request.internal.tier }),
+    gpuOptions(spec, { ...request, fileFormats, device, tier: request.internal.tier }),
   );
   signal.throwIfAborted();
   const { bytes } = facts;

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { Interpreter } from "../backends/reference/interpreter";
 import { ReferenceWeights } from "../backends/reference/weights";
-import { packRows, unpackRows, type HeldDtype } from "../formats/quantization";
+import { packRows, unpackRows, type WeightDtype } from "../formats/quantization";
 import { emit, weightMatrices } from "../models/decoder";
 import { readModelConfig } from "../models/registry";
 import { openSource } from "../storage/open-source";
@@ -21,7 +21,7 @@ const MAX_TOKENS = 128;
 type Round = (values: Float32Array, rows: number, columns: number) => Float32Array;
 
 const held =
-  (dtype: HeldDtype): Round =>
+  (dtype: WeightDtype): Round =>
   (values, rows, columns) =>
     unpackRows(dtype, packRows(dtype, values, rows, columns), rows, columns);
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import blocks from "../testing/gguf/blocks.json";
 import { decodeGgml } from "./ggml-decode";
-import { keepRows, keptAs } from "./ggml-kept";
+import { seededRandom } from "../testing/random";
+import { allFinite, keepRows, keptAs } from "./ggml-kept";
 import { blockSize, DECODED_TYPES, type GgmlType } from "./ggml-types";
 import { unpackRows } from "./quantization";
 
@@ -69,6 +70,9 @@ describe("types on the grid of our own formats are moved over without rounding",
     ["Q4_0", "Q4_0", 2],
     ["Q8_0", "Q8_0 of rows", 3],
     ["Q4_0", "Q4_0 of rows", 3],
+    ["Q4_K", "Q4_K", 1],
+    ["Q5_K", "Q5_K", 1],
+    ["Q6_K", "Q6_K", 1],
   ] as const)("%s, %s in %i rows", (type, name, rows) => {
     const { bytes, values } = vector(name);
     const columns = values.length / rows;
@@ -81,6 +85,28 @@ describe("types on the grid of our own formats are moved over without rounding",
     );
   });
 
+  test.each(["Q4_K", "Q5_K", "Q6_K"] as const)("%s, bit for bit for blocks of any content", (type) => {
+    const random = seededRandom(type.length);
+    const { bytes: blockBytes } = blockSize(type);
+    const bytes = Uint8Array.from({ length: 64 * blockBytes }, () => Math.floor(256 * random()));
+    // Finite scales; all else may be anything.
+    const halves = type === "Q6_K" ? [208] : [0, 2];
+    for (let at = 0; at < bytes.length; at += blockBytes) for (const half of halves) bytes[at + half + 1] = at % 120;
+    const packed = keepRows(type, bytes, 16, 1024);
+    const values = unpackRows(keptAs(type) ?? "f32", packed, 16, 1024);
+    expect(new Uint32Array(values.buffer)).toEqual(new Uint32Array(decoded(type, bytes).buffer));
+    expect(allFinite(type, bytes)).toBe(true);
+    for (const half of halves) {
+      bytes[17 * blockBytes + half + 1] = 0xfc;
+      expect(allFinite(type, bytes)).toBe(false);
+      bytes[17 * blockBytes + half + 1] = 0x7b;
+    }
+  });
+
+  test("rows of K types that are no whole blocks are a fault of the caller", () => {
+    expect(() => keepRows("Q4_K", new Uint8Array(144), 1, 224)).toThrow(RangeError);
+  });
+
   test("what an earlier call left behind does not show", () => {
     const { bytes, values } = vector("Q4_0 of rows");
     const reuse = keepRows("Q4_0", new Uint8Array(bytes.length * 2).fill(0xff), 6, 64);
@@ -90,6 +116,8 @@ describe("types on the grid of our own formats are moved over without rounding",
   });
 
   test("no other type is kept", () => {
-    expect(DECODED_TYPES.filter((type) => keptAs(type) !== undefined)).toEqual(["F32", "F16", "Q4_0", "Q8_0"]);
+    expect(DECODED_TYPES.filter((type) => keptAs(type) !== undefined)).toEqual([
+      ...["F32", "F16", "Q4_0", "Q8_0", "Q4_K", "Q5_K", "Q6_K"],
+    ]);
   });
 });

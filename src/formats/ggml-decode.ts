@@ -124,12 +124,12 @@ const q3_k: DecodeBlock = (bytes, at, y, to) => {
   }
 };
 
-/** Eight 6-bit scales and eight 6-bit minima in 12 bytes. */
-function scaleOf(bytes: Uint8Array, at: number, j: number): number {
+/** Of eight 6-bit scales and eight 6-bit minima in 12 bytes from `at` on. */
+export function scaleOf(bytes: Uint8Array, at: number, j: number): number {
   return j < 4 ? u8(bytes, at + j) & 63 : (u8(bytes, at + j + 4) & 15) | ((u8(bytes, at + j - 4) >> 6) << 4);
 }
 
-function minimumOf(bytes: Uint8Array, at: number, j: number): number {
+export function minimumOf(bytes: Uint8Array, at: number, j: number): number {
   return j < 4 ? u8(bytes, at + j + 4) & 63 : (u8(bytes, at + j + 4) >> 4) | ((u8(bytes, at + j) >> 6) << 4);
 }
 

@@ -1,13 +1,23 @@
 /**
- * ggml's types that lie on the grid of one of our own formats, moved over without rounding: floats are what they are,
- * Q8_0 is our q8, Q4_0 our q4, in other orders of bytes.
+ * ggml's types that a format here holds exactly, moved over without rounding: floats are what they are, Q8_0 is our q8,
+ * Q4_0 our q4, and the K types have formats of their own, in other orders of bits.
  */
 import { allFiniteF16, firstNonFinite } from "./floats";
 import { blockSize, type GgmlType } from "./ggml-types";
+import { isKFormat, K_BLOCK, K_WORDS, moveKBlock } from "./k-quants";
 import { rowLayout, type HeldDtype, type PackedRows } from "./quantization";
 
 /** What holds a type as it is. A block of Q8_0 and Q4_0: an f16 scale, then 32 quants. */
-const KEPT: Readonly<Partial<Record<GgmlType, HeldDtype>>> = { F32: "f32", F16: "f16", Q8_0: "q8", Q4_0: "q4" };
+const KEPT: Readonly<Partial<Record<GgmlType, HeldDtype>>> = {
+  ...{ F32: "f32", F16: "f16", Q8_0: "q8", Q4_0: "q4" },
+  ...{ Q4_K: "q4_k", Q5_K: "q5_k", Q6_K: "q6_k" },
+};
+
+/** Where the f16 scales of a block are. */
+const SCALES_AT: Readonly<Partial<Record<GgmlType, readonly number[]>>> = {
+  ...{ Q8_0: [0], Q4_0: [0] },
+  ...{ Q4_K: [0, 2], Q5_K: [0, 2], Q6_K: [208] },
+};
 
 /** The format that holds this type as it is; undefined where there is none. */
 export function keptAs(type: GgmlType): HeldDtype | undefined {
@@ -31,10 +41,12 @@ export interface KeptRows extends PackedRows {
 export function allFinite(type: GgmlType, bytes: Uint8Array): boolean {
   if (type === "F32") return firstNonFinite(new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)) < 0;
   if (type === "F16") return allFiniteF16(bytes, bytes.length / 2);
-  // Quants are whole numbers: a weight is finite where the scale of its block is.
+  // All else in a block is whole numbers: a weight is finite where the f16 scales of its block are.
   const step = blockSize(type).bytes;
   let finite = true;
-  for (let at = 1; at < bytes.length; at += step) finite &&= ((bytes[at] as number) & 0x7c) !== 0x7c; // at < length
+  for (const first of SCALES_AT[type] ?? []) {
+    for (let at = first + 1; at < bytes.length; at += step) finite &&= ((bytes[at] as number) & 0x7c) !== 0x7c; // inside
+  }
   return finite;
 }
 
@@ -69,6 +81,13 @@ export function keepRows(
   }
   const quants = wordsOf(reuse?.quants, rows * wordsPerRow);
   const scales = wordsOf(reuse?.scales, rows * scaleWordsPerRow).fill(0);
+  if (isKFormat(held)) {
+    const { quants: q, scales: s } = K_WORDS[held];
+    const block = blockSize(type).bytes;
+    for (let i = 0; i < (rows * columns) / K_BLOCK; i++)
+      moveKBlock(held, bytes, i * block, quants, i * q, scales, i * s);
+    return rowsOf(quants, scales, { quants, scales });
+  }
   const to = new Uint8Array(quants.buffer, quants.byteOffset, quants.byteLength);
   if (isFloat) padRows(bytes, bytes.length / rows, to.fill(0), 4 * wordsPerRow);
   else keepBlocks(type, bytes, rows * (columns / 32), columns / 32, to, wordsPerRow, scales, scaleWordsPerRow);

@@ -8,12 +8,12 @@ import { fillFromCheckpoint } from "../testing/checkpoint";
 import { ggmlQ4RoundTrip } from "../testing/ggml-q4";
 import { readCheckpoint, readFolderJson } from "../testing/golden-models";
 import { sharedDataOrWarn } from "../testing/shared-data";
-import { packRows, unpackRows, type HeldDtype } from "./quantization";
+import { packRows, unpackRows, type WeightDtype } from "./quantization";
 
 type Round = (values: Float32Array, rows: number, columns: number) => Float32Array;
 
 const held =
-  (dtype: HeldDtype): Round =>
+  (dtype: WeightDtype): Round =>
   (values, rows, columns) =>
     unpackRows(dtype, packRows(dtype, values, rows, columns), rows, columns);
 

@@ -11,13 +11,19 @@
  *
  * Scales (q8, q4) are f16, two a word, the lower half first, in an array of their own: [rows, groups], the number of
  * groups in a row padded to an even one. A scale may be negative. Padding has quants of value 0 and scale 0.
+ *
+ * Three more are only taken from files, never packed here: ggml's q4_k, q5_k and q6_k, whose rows are whole blocks of 256
+ * (k-quants.ts).
  */
 import { WordloomError } from "../errors";
 import { F16_MAX, f16ToNumber, f32BitsToF16 } from "./floats";
+import { isKFormat, K_BLOCK, K_WORDS, unpackKBlock, type KFormat } from "./k-quants";
 import { quantizeGroupQ4, quantizeGroupQ8 } from "./quantize-group";
 
-/** How a matrix is held; the same names as the `dtype` option, "auto" aside. */
-export type HeldDtype = "f32" | "f16" | "q8" | "q4";
+/** How numbers can be packed; the same names as the `dtype` option, "auto" aside. */
+export type WeightDtype = "f32" | "f16" | "q8" | "q4";
+/** How a matrix can be held. */
+export type HeldDtype = WeightDtype | KFormat;
 
 /** Weights that share a scale. */
 export const GROUP_SIZE = 32;
@@ -31,7 +37,14 @@ export interface RowLayout {
   scaleWordsPerRow: number;
 }
 
+/** @param columns whole blocks for ggml's K formats */
 export function rowLayout(dtype: HeldDtype, columns: number): RowLayout {
+  if (isKFormat(dtype)) {
+    const blocks = columns / K_BLOCK;
+    if (!Number.isInteger(blocks)) throw new RangeError(`${columns} columns are no whole blocks of ${dtype}`);
+    const { quants, scales } = K_WORDS[dtype];
+    return { paddedColumns: columns, wordsPerRow: blocks * quants, scaleWordsPerRow: blocks * scales };
+  }
   if (dtype === "f32" || dtype === "f16") {
     const paddedColumns = roundUp(columns, 4);
     return { paddedColumns, wordsPerRow: dtype === "f32" ? paddedColumns : paddedColumns / 2, scaleWordsPerRow: 0 };
@@ -60,7 +73,7 @@ export interface PackedRows {
  * @throws WordloomError file-invalid for NaN and infinities, option-invalid for a weight beyond what `dtype` can hold
  */
 export function packRows(
-  dtype: HeldDtype,
+  dtype: WeightDtype,
   values: Float32Array,
   rows: number,
   columns: number,
@@ -81,7 +94,7 @@ export function packRows(
   return { quants, scales };
 }
 
-function packFloats(dtype: HeldDtype, from: Float32Array, to: Uint32Array): void {
+function packFloats(dtype: WeightDtype, from: Float32Array, to: Uint32Array): void {
   // The row may begin anywhere in its buffer, but always at a whole f32.
   const bits = new Uint32Array(from.buffer, from.byteOffset, from.length);
   if (dtype === "f32") {
@@ -96,7 +109,7 @@ function packFloats(dtype: HeldDtype, from: Float32Array, to: Uint32Array): void
 const group = new Float32Array(GROUP_SIZE);
 const groupQuants = new Int8Array(GROUP_SIZE);
 
-function packGroups(dtype: HeldDtype, from: Float32Array, to: Uint32Array, toScales: Uint32Array): void {
+function packGroups(dtype: WeightDtype, from: Float32Array, to: Uint32Array, toScales: Uint32Array): void {
   const quantize = dtype === "q8" ? quantizeGroupQ8 : quantizeGroupQ4;
   const wordsPerGroup = dtype === "q8" ? GROUP_SIZE / 4 : GROUP_SIZE / 8;
   const groups = Math.ceil(from.length / GROUP_SIZE);
@@ -129,14 +142,14 @@ function packGroups(dtype: HeldDtype, from: Float32Array, to: Uint32Array, toSca
 }
 
 /** The largest magnitude that each dtype holds: an f32, an f16, or an f16 scale times the largest quant. */
-const LARGEST: Readonly<Record<HeldDtype, number>> = {
+const LARGEST: Readonly<Record<WeightDtype, number>> = {
   f32: 3.4028234663852886e38,
   f16: F16_MAX,
   q8: F16_MAX * 127,
   q4: F16_MAX * 7, // a scale may have either sign, so -8 is not always at hand
 };
 
-function checkRange(dtype: HeldDtype, row: Float32Array, index: number): void {
+function checkRange(dtype: WeightDtype, row: Float32Array, index: number): void {
   const largest = LARGEST[dtype];
   let inside = true;
   for (let i = 0; i < row.length; i++) {
@@ -162,6 +175,14 @@ export function unpackRows(dtype: HeldDtype, packed: PackedRows, rows: number, c
   const { wordsPerRow, scaleWordsPerRow } = rowLayout(dtype, columns);
   const { quants, scales } = packed;
   const values = new Float32Array(rows * columns);
+  if (isKFormat(dtype)) {
+    if (scales === undefined) throw new RangeError(`rows of ${dtype} without scales`);
+    const words = K_WORDS[dtype];
+    for (let block = 0; block < (rows * columns) / K_BLOCK; block++) {
+      unpackKBlock(dtype, quants, block * words.quants, scales, block * words.scales, values, block * K_BLOCK);
+    }
+    return values;
+  }
   const bytes = new DataView(quants.buffer, quants.byteOffset, quants.byteLength);
   for (let row = 0; row < rows; row++) {
     const rowByte = 4 * row * wordsPerRow;

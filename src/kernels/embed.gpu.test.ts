@@ -30,6 +30,9 @@ describe.each(TIERS)("on the tier %s", (tier) => {
     ["q8", 31, true],
     ["q4", 172, false],
     ["q4", 65, true],
+    ["q4_k", 512, false],
+    ["q5_k", 256, true],
+    ["q6_k", 512, false],
   ] as const)("a prompt's rows of a %s table of %i columns, positions %s", async (format, width, withPositions) => {
     const { part, values, positions, learned } = tables(format, width);
     const tokens = Uint32Array.of(0, 10, 3, 3, 7);

@@ -5,13 +5,11 @@ import {
   makeDispatch,
   paddedWidth,
   stepBuffer,
+  STEP_VECS,
   type KernelContext,
   type MatrixPart,
   type StepKind,
 } from "./kernel";
-
-/** Columns one weight step covers, in vectors of 4 (STEP_VECS in shaders/lib/weights_*). */
-const STEP_VECS = { f32: 1, f16: 1, q8: 4, q4: 8 } as const;
 
 /**
  * Rows of the embedding table by token; see shaders/embed.wgsl.

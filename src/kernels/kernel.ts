@@ -13,6 +13,12 @@ export interface KernelContext {
 /** Rows of activations lie this far apart (in f32): a quantized group may be read whole; the padding stays zero. */
 export const paddedWidth = (width: number) => Math.ceil(width / 32) * 32;
 
+/** Columns one weight step covers, in vectors of 4 (STEP_VECS in shaders/lib/weights_*). */
+export const STEP_VECS: Readonly<Record<HeldDtype, number>> = {
+  ...{ f32: 1, f16: 1, q8: 4, q4: 8 },
+  ...{ q4_k: 8, q5_k: 8, q6_k: 4 },
+};
+
 /** A weight matrix, or some rows of one, in GPU buffers; layout: shaders/lib/weights_*. */
 export interface MatrixPart {
   format: HeldDtype;

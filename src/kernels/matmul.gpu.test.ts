@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { activation, add, layerNorm, linear, logits, rmsNorm } from "../backends/reference/operations";
 import { makeTier, type Reduction } from "../gpu/tier";
-import { expectRows, F32_SUMS, gpuHarness, largestOfRows, padded, TIERS, WEIGHT_FORMATS } from "../testing/gpu-harness";
+import {
+  expectRows,
+  F32_SUMS,
+  gpuHarness,
+  K_FORMATS,
+  largestOfRows,
+  padded,
+  TIERS,
+  WEIGHT_FORMATS,
+} from "../testing/gpu-harness";
 import { normalValues, seededRandom } from "../testing/random";
 import type { HeldDtype } from "../formats/quantization";
 import { paddedWidth } from "./kernel";
@@ -145,6 +154,39 @@ describe.each(TIERS.map((tier, index): [Reduction, number] => [tier, index]))(
     });
   },
 );
+
+/** Whole blocks: one, and several; the larger product has the two factors of a group in other places of its words. */
+const K_CASES = Object.keys(K_FORMATS).map((format, i): [string, Case] => [
+  format,
+  {
+    format: format as keyof typeof K_FORMATS, // a key of it
+    epilogue: i === 1 ? { kind: "gated", activation: "silu" } : { kind: "residual" },
+    norm: i === 0 ? undefined : "rms",
+    bias: i === 2,
+    outputs: 5 + i,
+    inputs: i === 0 ? 768 : 256,
+  },
+]);
+
+describe.each(TIERS)("on the tier %s, blocks of ggml's K types as they are", (tier) => {
+  test.each(K_CASES)("gemv of %s equals the reference on ggml's values", async (_, options) => {
+    const { expected, scale, options: shared, y, norm } = product(options, 1);
+    gpu.run([await gemv(gpu.context(tier), { ...shared, y, norm, sequences: gpu.record() })]);
+    expectRows(await gpu.unpadded(y, 1, options.outputs), expected, options.outputs, F32_SUMS, scale);
+  });
+});
+
+// One kernel for both GPU tiers; the third is that of adapters that are a CPU, with quads.
+describe.each(["workgroup", makeTier("cpu", false, true)] as const)("on the tier %o", (tier) => {
+  test.each(K_CASES)("gemm of %s equals the reference on ggml's values", async (_, options) => {
+    const rows = 3;
+    const { outputs } = options;
+    const { expected, scale, options: shared, y } = product({ ...options, norm: undefined }, rows);
+    const chunk = gpu.chunk(0, new Uint32Array(rows));
+    gpu.run([await gemm(gpu.context(tier), { ...shared, y, chunk, rows })], rows);
+    expectRows(await gpu.unpadded(y, rows, outputs), expected, outputs, F32_SUMS, scale);
+  });
+});
 
 const QUADS = makeTier("cpu", false, true);
 /** Formats whose activations the four of a quad read for each other. */

@@ -2,7 +2,15 @@ import type { Activation } from "../models/decoder-spec";
 import { gridOf, read, write, type Dispatch } from "../gpu/pipelines";
 import type { Tier } from "../gpu/tier";
 import { f32, type WgslConstant } from "../gpu/wgsl";
-import { checkSize, makeDispatch, paddedWidth, type KernelContext, type MatrixPart, type NormInput } from "./kernel";
+import {
+  checkSize,
+  makeDispatch,
+  paddedWidth,
+  STEP_VECS,
+  type KernelContext,
+  type MatrixPart,
+  type NormInput,
+} from "./kernel";
 
 /** What becomes of the product; see shaders/lib/epilogue.wgsl. */
 export type Epilogue =
@@ -85,8 +93,8 @@ const matrixBindings = ({ weights, scales }: MatrixPart) => ({ 1: read(weights),
 
 function productDefines({ matrix, bias, epilogue }: MatrixProduct, tier: Tier): Record<string, string | boolean> {
   return {
-    // A step of these formats has vectors of x for each of the four; of the others it has one.
-    QUADS: tier.quads && (matrix.format === "q8" || matrix.format === "q4"),
+    // There must be a vector of x for each of the four.
+    QUADS: tier.quads && STEP_VECS[matrix.format] >= 4,
     WEIGHTS: matrix.format,
     BIAS: bias !== undefined,
     EPILOGUE: epilogue.kind === "logits" ? "store" : epilogue.kind,

@@ -36,23 +36,24 @@ export async function openGgufBytes(bytes: Parameters<typeof ggufFiles>[0]): Pro
 /** @param device undefined: on the reference */
 export async function runGguf(
   bytes: Parameters<typeof ggufFiles>[0],
-  { dtype, kvDtype }: { dtype: WeightDtype; kvDtype: KvDtype },
+  { dtype, kvDtype }: { dtype: WeightDtype | "auto"; kvDtype: KvDtype },
   gpu?: { device: GPUDevice; tier: string },
 ): Promise<GgufRun> {
   const files = ggufFiles(bytes);
   const parts = await readModelParts(files, signal);
-  const { spec, checkpoint } = parts;
+  const { spec, checkpoint, fileFormats } = parts;
   const { contextLength } = spec;
-  const common = { spec, program: emit(spec), dtype, kvDtype, contextLength };
+  const common = { spec, program: emit(spec), kvDtype, contextLength };
   const backend =
     gpu === undefined
       ? createReferenceBackend({
           ...common,
+          dtype: dtype === "auto" ? "f32" : dtype,
           round: (held, values, rows, columns) =>
             unpackRows(held, packRows(held, values, rows, columns), rows, columns),
           unpack: unpackRows,
         })
-      : await createGpuBackend({ ...common, ...gpu, memoryBudgetBytes: undefined });
+      : await createGpuBackend({ ...common, ...gpu, dtype, fileFormats, memoryBudgetBytes: undefined });
   await loadWeights({ files, spec, checkpoint, sink: backend.weights, signal });
   await backend.ready();
   return { parts, backend, files };

@@ -3,11 +3,21 @@
  * the device. Without an adapter every test of the file fails; none is skipped.
  */
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { packRows, rowLayout, unpackRows, type HeldDtype } from "../formats/quantization";
+import { keepRows } from "../formats/ggml-kept";
+import { isKFormat, type KFormat } from "../formats/k-quants";
+import {
+  packRows,
+  rowLayout,
+  unpackRows,
+  type HeldDtype,
+  type PackedRows,
+  type WeightDtype,
+} from "../formats/quantization";
 import { BufferArena } from "../gpu/buffers";
 import { openDevice, type GpuDevice, type OpenDeviceOptions } from "../gpu/device";
 import { pipelinesOf, replay, type Dispatch } from "../gpu/pipelines";
 import { makeTier, REDUCTIONS, type Reduction, type Tier } from "../gpu/tier";
+import { kBlocks, type KType } from "./ggml-k";
 import { paddedWidth, RECORD_BYTES, type KernelContext, type MatrixPart } from "../kernels/kernel";
 
 /**
@@ -18,7 +28,9 @@ export const F32_SUMS = 1e-5;
 /** A half float keeps 11 bits: 2^-11 = 4.9e-4 of each cached value, and of sums of them. */
 export const F16_CACHE = 1e-3;
 
-export const WEIGHT_FORMATS = ["f32", "f16", "q8", "q4"] as const satisfies readonly HeldDtype[];
+export const WEIGHT_FORMATS = ["f32", "f16", "q8", "q4"] as const satisfies readonly WeightDtype[];
+/** Of whole blocks of 256 columns. */
+export const K_FORMATS = { q4_k: "Q4_K", q5_k: "Q5_K", q6_k: "Q6_K" } as const satisfies Record<KFormat, KType>;
 /** Each needs nothing that the software adapter of these tests lacks; f16 arithmetic it lacks, see *.lavapipe.test.ts. */
 export const TIERS: readonly Reduction[] = REDUCTIONS;
 
@@ -97,7 +109,7 @@ export class GpuHarness {
     return this.upload(padded(values, width, paddedWidth(width)));
   }
 
-  /** A weight matrix in a format, and the values it then stands for. */
+  /** A weight matrix in a format, and the values it then stands for (of a K format: as ggml decodes them). */
   matrix(
     format: HeldDtype,
     values: Float32Array,
@@ -105,7 +117,7 @@ export class GpuHarness {
     columns: number,
     firstRow = 0,
   ): { part: MatrixPart; values: Float32Array } {
-    const packed = packRows(format, values, rows, columns);
+    const packed = packedIn(format, values, rows, columns);
     const part = {
       format,
       rows,
@@ -184,6 +196,12 @@ export class GpuHarness {
     }
     return values;
   }
+}
+
+function packedIn(format: HeldDtype, values: Float32Array, rows: number, columns: number): PackedRows {
+  if (!isKFormat(format)) return packRows(format, values, rows, columns);
+  const type = K_FORMATS[format];
+  return keepRows(type, kBlocks(type, values), rows, columns);
 }
 
 /** Call once at the top of a test file. */

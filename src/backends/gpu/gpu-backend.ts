@@ -14,30 +14,34 @@ import type { Tier } from "../../gpu/tier";
 import { chooseTier } from "../../kernels/choose-tier";
 import { paddedWidth, RECORD_BYTES, type KernelContext } from "../../kernels/kernel";
 import { sampleDispatches, SUMMARY_BYTES, type SamplerBuffers, type SamplerKind } from "../../kernels/sampling";
-import type { DecoderSpec } from "../../models/decoder-spec";
+import type { DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { DecoderProgram } from "../../models/operations";
 import {
   MAX_END_TOKENS,
   type Backend,
   type BackendFacts,
   type BeginOptions,
+  type HeldDtype,
   type Pooling,
   type ScoredRows,
   type StepResult,
 } from "../backend";
 import { fuse } from "./fuse";
+import { publishedFormats, weightBytes } from "./held-formats";
 import { encodeBreakers, encodeHistory, historyBytes, looksBack } from "./history";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
 import { Scorer } from "./scorer";
 import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
-import { weightBytes, WeightStore } from "./weight-store";
+import { WeightStore } from "./weight-store";
 import { cacheLayout, type CacheLayout } from "../cache-layout";
 import { CacheCopier } from "./cache-copier";
 
-export interface GpuBackendOptions extends PlanRequest {
+export interface GpuBackendOptions extends Omit<PlanRequest, "published"> {
   spec: DecoderSpec;
   program: DecoderProgram;
+  /** How the file holds matrices, where that is a format that can be held; "auto" takes them so. */
+  fileFormats?: ReadonlyMap<TensorName, HeldDtype> | undefined;
   /** Default: one is requested. */
   device?: GPUDevice | undefined;
   powerPreference?: GPUPowerPreference | undefined;
@@ -151,7 +155,9 @@ class GpuBackend implements Backend {
       ...[...body, head].flatMap((operation) => (operation.kind === "matmul" ? [operation.matrix] : [])),
       { weights: [{ name: "token_embedding", rows: spec.vocabSize }], columns: spec.hiddenSize, gated: false },
     ];
-    this.#plan = makePlan(spec, options, (dtype) => weightBytes(matrices, dtype), maxBindingBytes);
+    const published = publishedFormats(matrices, options.fileFormats ?? new Map());
+    const bytesAs = (dtype: HeldDtype) => weightBytes(matrices, () => dtype);
+    this.#plan = makePlan(spec, { ...options, published }, bytesAs, maxBindingBytes);
     this.#gpu = gpu;
     this.#device = device;
     this.#tier = tier;
@@ -178,7 +184,7 @@ class GpuBackend implements Backend {
     this.#sequences = work.storage("sequence record", RECORD_BYTES);
     this.#chunk = work.storage("chunk", (CHUNK_HEADER_WORDS + this.maxPrefillTokens) * 4);
     this.#ring = new ReadbackRing(work, MAX_IN_FLIGHT + 2, REPORT_BYTES + TOP_BYTES);
-    this.weights = new WeightStore(device, arenas.weights, spec, this.#plan.dtype, maxBindingBytes);
+    this.weights = new WeightStore(device, arenas.weights, spec, this.#plan.formatOf, maxBindingBytes);
 
     const kernels: KernelContext = { pipelines: pipelinesOf(device), tier };
     const recorder = new Recorder(
@@ -233,19 +239,20 @@ class GpuBackend implements Backend {
       this.#samplerList(PLAIN),
     ]).then(([decodeBody, prefillBody, headList]) => ({ decodeBody, prefillBody, head: headList }));
     const { weights: held, work: scratch } = arenas;
-    this.reservedBytes = held.sizeBytes - weightBytes(matrices, this.#plan.dtype) + scratch.sizeBytes;
+    this.reservedBytes = held.sizeBytes - weightBytes(matrices, this.#plan.formatOf) + scratch.sizeBytes;
     this.#recording.catch((error: unknown) => this.#end(WordloomError.from(error, "kernel-failed")));
   }
 
   get facts(): BackendFacts {
     const { weights, cache, work } = this.#arenas;
-    const { dtype, kvDtype, contextLength, reason } = this.#plan;
+    const { dtype, formats, kvDtype, contextLength, reason } = this.#plan;
     return {
       backend: "webgpu",
       adapter: this.#gpu.adapter,
       isFallbackAdapter: this.#gpu.isFallback,
       tier: this.#tier.name,
       dtype,
+      formats,
       kvDtype,
       reason,
       contextLength,

@@ -21,7 +21,8 @@ export interface GpuMemoryPlan {
 
 /** A way to load the same model that fits here. */
 export interface MemorySuggestion {
-  dtype: WeightDtype;
+  /** To ask for; "auto": as asked for, each matrix as it is in the file. */
+  dtype: WeightDtype | "auto";
   contextLength: number;
   totalBytes: number;
 }
@@ -90,7 +91,8 @@ async function tryAllocation(gpu: GpuDevice, bytes: number): Promise<string | un
 /** The same with fewer positions, then as q8, then as q4; only what fits. */
 async function suggest(gpu: GpuDevice, tier: Tier, options: GpuBackendOptions, asked: BackendFacts) {
   const found: MemorySuggestion[] = [];
-  for (const dtype of [asked.dtype, "q8", "q4"] as const) {
+  const own = options.dtype === "auto" && options.fileFormats !== undefined ? "auto" : (asked.dtype as WeightDtype); // no K format without a file of it
+  for (const dtype of [own, "q8", "q4"] as const) {
     if (found.some((each) => each.dtype === dtype)) continue;
     const { facts } = await fits(gpu, tier, { ...options, dtype, contextLength: undefined });
     if (facts === undefined || totalBytes(facts) >= totalBytes(asked)) continue;

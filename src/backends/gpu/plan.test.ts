@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WordloomErrorCode } from "../../errors";
 import { tinyModel } from "../../testing/tiny-models";
-import type { WeightDtype } from "../backend";
+import type { HeldDtype, WeightDtype } from "../backend";
 import { makePlan, type PlanRequest } from "./plan";
 
 const MIB = 2 ** 20;
@@ -9,6 +9,10 @@ const { spec } = tinyModel({ kind: "llama", layers: 2, hidden: 64, heads: 4, key
 // One position: 2 layers × (keys + values) × 2 heads × 16 = 128 numbers.
 const bytesOf: Record<WeightDtype, number> = { f32: 40 * MIB, f16: 20 * MIB, q8: 11 * MIB, q4: 6 * MIB };
 const ask: PlanRequest = { dtype: "auto", kvDtype: "auto", contextLength: undefined, memoryBudgetBytes: undefined };
+/** Each matrix as the file holds it, most of them in the first of these. */
+const published = (mib: number, ...formats: [HeldDtype, ...HeldDtype[]]): Partial<PlanRequest> => ({
+  published: { dtype: formats[0], formats, formatOf: () => formats[0], bytes: mib * MIB },
+});
 const plan = (request: Partial<PlanRequest>, scale = 1, maxBindingBytes = 128 * MIB) =>
   makePlan(spec, { ...ask, ...request }, (dtype) => bytesOf[dtype] * scale, maxBindingBytes);
 
@@ -17,9 +21,19 @@ describe("what is held how", () => {
     ["q8 with an f16 cache by default", {}, 1, { dtype: "q8", kvDtype: "f16", contextLength: 4096 }],
     ["q4 where q8 would take more than 2 GiB", {}, 200, { dtype: "q4", kvDtype: "f16" }],
     ["q4 where q8 is above the budget", { memoryBudgetBytes: 8 * MIB }, 1, { dtype: "q4" }],
-    ["q4 where most of the file's weights are that already", { fileDtype: "q4" }, 1, { dtype: "q4" }],
-    ["q8 where they are q8, and fit", { fileDtype: "q8" }, 1, { dtype: "q8" }],
-    ["q4 where they are q8, and do not", { fileDtype: "q8" }, 200, { dtype: "q4" }],
+    ["q4 where most of the file's weights are that already", published(6, "q4"), 1, { dtype: "q4" }],
+    ["q8 where they are q8, and fit", published(11, "q8"), 1, { dtype: "q8" }],
+    ["q4 where they are q8, and do not", published(2200, "q8"), 200, { dtype: "q4", formats: ["q4"] }],
+    ["as in the file", published(7, "q4_k", "q6_k", "q8"), 1, { dtype: "q4_k", formats: ["q4_k", "q6_k", "q8"] }],
+    ["as in the file also beyond 2 GiB, where q4 takes hardly less", published(2100, "q4_k"), 320, { dtype: "q4_k" }],
+    ["q4 where it takes much less", published(2100, "q6_k"), 200, { dtype: "q4" }],
+    [
+      "q4 where what is in the file is above the budget",
+      { ...published(7, "q4_k"), memoryBudgetBytes: 6.5 * MIB },
+      1,
+      { dtype: "q4" },
+    ],
+    ["what is asked for, whatever the file has", { ...published(7, "q4_k"), dtype: "q8" }, 1, { formats: ["q8"] }],
     ["f32 weights go with an f32 cache", { dtype: "f32" }, 1, { dtype: "f32", kvDtype: "f32" }],
     [
       "what is asked for",
@@ -47,7 +61,10 @@ describe("what is held how", () => {
   });
 
   test("and says why, in numbers", () => {
-    expect(plan({ fileDtype: "q4" }).reason).toMatch(/^weights as q4: as most of them are in the file, 6.0 MiB; /);
+    expect(plan(published(6, "q4")).reason).toMatch(/^weights as q4: as most of them are in the file, 6.0 MiB; /);
+    expect(plan(published(7, "q4_k", "q6_k", "q8")).reason).toMatch(
+      /^weights as q4_k: as most of them are in the file, others as q6_k and q8, 7.0 MiB; KV cache as f16: goes with q4_k /,
+    );
     expect(plan({}).reason).toBe(
       "weights as q8: 11.0 MiB, hardly to be told from the original; KV cache as f16: goes with q8 weights; 4096 positions: the model's own",
     );

@@ -4,12 +4,13 @@ import { mib } from "../../gpu/buffers";
 import { cacheBytes, ropeTableBytes } from "../../kernels/attention";
 import { keptPerPosition } from "../../models/decoder";
 import type { DecoderSpec } from "../../models/decoder-spec";
-import type { KvDtype, WeightDtype } from "../backend";
+import type { HeldDtype, KvDtype, WeightDtype } from "../backend";
+import type { FormatOf, PublishedFormats } from "./held-formats";
 
 export interface PlanRequest {
   dtype: WeightDtype | "auto";
-  /** How the file holds most of its weights, where that is a format of ours: "auto" takes no finer one. */
-  fileDtype?: WeightDtype | undefined;
+  /** Each matrix as the file holds it, where most of them can be held so: what "auto" takes. */
+  published?: PublishedFormats | undefined;
   kvDtype: KvDtype | "auto";
   /** Positions; undefined: the model's, cut to what fits. */
   contextLength: number | undefined;
@@ -20,7 +21,11 @@ export interface PlanRequest {
 }
 
 export interface Plan {
-  dtype: WeightDtype;
+  /** Of most weights. */
+  dtype: HeldDtype;
+  /** All, that of most weights first. */
+  formats: readonly HeldDtype[];
+  formatOf: FormatOf;
   kvDtype: KvDtype;
   contextLength: number;
   reason: string;
@@ -28,6 +33,8 @@ export interface Plan {
 
 /** Without a budget, q8 up to this many bytes of weights, q4 beyond. */
 const COMFORTABLE_WEIGHT_BYTES = 2 * 2 ** 30;
+/** The file's own formats are left for q4 only if they take this much more. */
+const WORTH_Q4 = 4 / 3;
 /** Without a budget, the cache is cut to this. */
 const COMFORTABLE_CACHE_BYTES = 512 * 2 ** 20;
 
@@ -49,21 +56,8 @@ export function makePlan(
     `the budget is ${mib(memoryBudgetBytes ?? 0)} MiB; activations and vectors need ${mib(reservedBytes)} MiB of it`;
   const reasons: string[] = [];
 
-  let { dtype } = request;
-  if (dtype === "auto") {
-    const limit = budget ?? COMFORTABLE_WEIGHT_BYTES;
-    const fits = weightBytes("q8") <= limit;
-    dtype = fits && request.fileDtype !== "q4" ? "q8" : "q4";
-    const why = !fits
-      ? `q8 would be ${mib(weightBytes("q8"))} MiB, above ${mib(limit)} MiB`
-      : dtype === request.fileDtype
-        ? `as most of them are in the file, ${mib(weightBytes(dtype))} MiB`
-        : `${mib(weightBytes("q8"))} MiB, hardly to be told from the original`;
-    reasons.push(`weights as ${dtype}: ${why}`);
-  } else {
-    reasons.push(`weights as ${dtype}: asked for`);
-  }
-  const weights = weightBytes(dtype);
+  const { dtype, formats, formatOf, bytes: weights, reason: why } = weightFormats(request, weightBytes, budget);
+  reasons.push(why);
   if (budget !== undefined && weights > budget) {
     throw new WordloomError("out-of-memory", `the weights take ${mib(weights)} MiB as ${dtype}; ${inBudget()}`);
   }
@@ -106,7 +100,7 @@ export function makePlan(
       );
     }
     reasons.push(`${asked} positions: asked for`);
-    return { dtype, kvDtype, contextLength: asked, reason: reasons.join("; ") };
+    return { dtype, formats, formatOf, kvDtype, contextLength: asked, reason: reasons.join("; ") };
   }
   const contextLength = Math.min(spec.contextLength, bindable, affordable);
   if (contextLength < 1) {
@@ -117,5 +111,35 @@ export function makePlan(
       ? `${contextLength} positions: the model's own`
       : `${contextLength} positions: the model's ${spec.contextLength} would take ${mib(spec.contextLength * perPosition)} MiB`,
   );
-  return { dtype, kvDtype, contextLength, reason: reasons.join("; ") };
+  return { dtype, formats, formatOf, kvDtype, contextLength, reason: reasons.join("; ") };
+}
+
+/** @param budget for weights and cache */
+function weightFormats(
+  { dtype, published }: PlanRequest,
+  weightBytes: (dtype: WeightDtype) => number,
+  budget: number | undefined,
+): PublishedFormats & { reason: string } {
+  const all = (held: WeightDtype, why: string) => ({
+    dtype: held,
+    formats: [held],
+    formatOf: () => held,
+    bytes: weightBytes(held),
+    reason: `weights as ${held}: ${why}`,
+  });
+  if (dtype !== "auto") return all(dtype, "asked for");
+  const limit = budget ?? COMFORTABLE_WEIGHT_BYTES;
+  if (published !== undefined) {
+    // Where there is no budget, but a comfortable size: what q4 would hardly make smaller is better left as it is.
+    const isSmall = budget === undefined && published.bytes <= WORTH_Q4 * weightBytes("q4");
+    if (published.bytes <= limit || isSmall) {
+      const [, ...others] = published.formats;
+      const more = others.length === 0 ? "" : `, others as ${others.join(" and ")}`;
+      const reason = `weights as ${published.dtype}: as most of them are in the file${more}, ${mib(published.bytes)} MiB`;
+      return { ...published, reason };
+    }
+  }
+  const [held, bytes] = published === undefined ? ["q8", weightBytes("q8")] : [published.dtype, published.bytes];
+  if (bytes > limit) return all("q4", `${held} would be ${mib(bytes)} MiB, above ${mib(limit)} MiB`);
+  return all("q8", `${mib(bytes)} MiB, hardly to be told from the original`);
 }

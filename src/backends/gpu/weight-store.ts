@@ -1,11 +1,13 @@
 /** The weights in GPU buffers: allocated from the fused list, filled piece by piece while they load. */
 import { WordloomError } from "../../errors";
-import { packedBytes, packRows, rowLayout, type HeldDtype, type PackedRows } from "../../formats/quantization";
+import { isKFormat } from "../../formats/k-quants";
+import { packRows, rowLayout, type HeldDtype, type PackedRows } from "../../formats/quantization";
 import type { BufferArena } from "../../gpu/buffers";
 import { paddedWidth, type MatrixPart, type NormInput, type QueryKeyNormInput } from "../../kernels/kernel";
 import type { AttentionSpec, DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { KeptSink, WeightSink } from "../backend";
 import type { FusedVector, FusedMatrix, FusedNorm, FusedQueryKeyNorm } from "./fuse";
+import type { FormatOf } from "./held-formats";
 
 /** Where some rows of a tensor go. */
 interface Destination {
@@ -16,6 +18,13 @@ interface Destination {
   write(row: number, rows: number, values: Float32Array): void;
   /** Uploads rows that are packed already; undefined where they are not held in a matrix's format. */
   writePacked?(row: number, rows: number, packed: PackedRows): void;
+}
+
+interface Stretch {
+  format: HeldDtype;
+  from: number;
+  /** Exclusive. */
+  to: number;
 }
 
 export class WeightStore implements WeightSink {
@@ -29,7 +38,7 @@ export class WeightStore implements WeightSink {
     private readonly device: GPUDevice,
     private readonly arena: BufferArena,
     spec: DecoderSpec,
-    private readonly format: HeldDtype,
+    private readonly formatOf: FormatOf,
     /** Most bytes one buffer of weights may have. */
     private readonly maxPartBytes: number,
   ) {
@@ -37,18 +46,38 @@ export class WeightStore implements WeightSink {
   }
 
   /**
-   * A matrix of one or more tensors, split by rows where one binding would be too large. Asked for twice (a tied head),
-   * it is the same.
+   * A matrix of one or more tensors, split by rows where its format changes and where one binding would be too large.
+   * Asked for twice (a tied head), it is the same.
    */
-  matrix({ weights, columns, gated }: FusedMatrix): readonly MatrixPart[] {
-    const key = weights.map(({ name }) => name).join();
+  matrix(matrix: FusedMatrix): readonly MatrixPart[] {
+    const key = matrix.weights.map(({ name }) => name).join();
     const known = this.#matrices.get(key);
     if (known !== undefined) return known;
-    const { wordsPerRow, scaleWordsPerRow } = rowLayout(this.format, columns);
+    const stretches = this.#stretches(matrix);
+    const parts = stretches.flatMap((stretch) => this.#parts(matrix, key, stretch));
+    this.#matrices.set(key, parts);
+    return parts;
+  }
+
+  /** Rows of the product (gated: of gates) that are held in one format. */
+  #stretches({ weights, gated }: FusedMatrix): Stretch[] {
+    const all: Stretch[] = [];
+    let at = 0;
+    for (const { name, rows } of gated ? weights.slice(0, 1) : weights) {
+      const format = this.formatOf(name);
+      const last = all.at(-1);
+      if (last?.format === format) last.to += rows;
+      else all.push({ format, from: at, to: at + rows });
+      at += rows;
+    }
+    return all;
+  }
+
+  #parts({ weights, columns, gated }: FusedMatrix, key: string, { format, from, to }: Stretch): MatrixPart[] {
+    const { wordsPerRow, scaleWordsPerRow } = rowLayout(format, columns);
     const most = Math.floor(this.maxPartBytes / (wordsPerRow * 4));
-    const sources = gated ? weights : [undefined];
-    const total = gated ? (weights[0]?.rows ?? 0) : weights.reduce((sum, { rows }) => sum + rows, 0);
-    const rowsPerPart = Math.floor(most / sources.length);
+    const sources = gated ? weights.length : 1;
+    const rowsPerPart = Math.floor(most / sources);
     if (rowsPerPart < 1) {
       throw new WordloomError(
         "device-limit",
@@ -56,12 +85,12 @@ export class WeightStore implements WeightSink {
       );
     }
     const parts: MatrixPart[] = [];
-    for (let firstRow = 0; firstRow < total; firstRow += rowsPerPart) {
-      const rows = Math.min(rowsPerPart, total - firstRow);
-      const held = rows * sources.length;
-      const label = total > rowsPerPart ? `${key} rows ${firstRow}…` : key;
+    for (let firstRow = from; firstRow < to; firstRow += rowsPerPart) {
+      const rows = Math.min(rowsPerPart, to - firstRow);
+      const held = rows * sources;
+      const label = to - from > rowsPerPart || from > 0 ? `${key} rows ${firstRow}…` : key;
       const part: MatrixPart = {
-        format: this.format,
+        format,
         rows: held,
         columns,
         firstRow,
@@ -76,7 +105,6 @@ export class WeightStore implements WeightSink {
         this.#sendSpan(weights, firstRow, rows, part);
       }
     }
-    this.#matrices.set(key, parts);
     return parts;
   }
 
@@ -92,7 +120,8 @@ export class WeightStore implements WeightSink {
   }
 
   #send(name: TensorName, firstRow: number, rows: number, part: MatrixPart, partRow: number): void {
-    const { wordsPerRow, scaleWordsPerRow } = rowLayout(part.format, part.columns);
+    const { format } = part;
+    const { wordsPerRow, scaleWordsPerRow } = rowLayout(format, part.columns);
     const upload = (row: number, count: number, packed: PackedRows) => {
       const at = partRow + row;
       this.#upload(part.weights, at * wordsPerRow * 4, packed.quants, count * wordsPerRow);
@@ -104,7 +133,9 @@ export class WeightStore implements WeightSink {
       firstRow,
       rows,
       write: (row, count, values) => {
-        this.#reuse = packRows(part.format, values, count, part.columns, this.#reuse);
+        if (isKFormat(format))
+          throw new WordloomError("internal", `${name} can be taken as ${format} only, not as f32`);
+        this.#reuse = packRows(format, values, count, part.columns, this.#reuse);
         upload(row, count, this.#reuse);
       },
       writePacked: upload,
@@ -209,7 +240,8 @@ export class WeightStore implements WeightSink {
   }
 
   readonly kept: KeptSink = {
-    formatOf: (name) => (this.#destinationsOf(name).every(({ writePacked }) => writePacked) ? this.format : undefined),
+    formatOf: (name) =>
+      this.#destinationsOf(name).every(({ writePacked }) => writePacked) ? this.formatOf(name) : undefined,
     write: (name, firstRow, rows, packed) => {
       this.#write(name, firstRow, rows, (destination, from, to) =>
         destination.writePacked?.(firstRow + from - destination.firstRow, to - from, rowsOf(packed, rows, from, to)),
@@ -261,18 +293,4 @@ export class WeightStore implements WeightSink {
 function rowsOf({ quants, scales }: PackedRows, rows: number, from: number, to: number): PackedRows {
   const part = (words: Uint32Array) => words.subarray((from * words.length) / rows, (to * words.length) / rows);
   return { quants: part(quants), scales: scales && part(scales) };
-}
-
-/** Bytes that the weights will take, before anything is allocated. */
-export function weightBytes(matrices: readonly FusedMatrix[], format: HeldDtype): number {
-  const seen = new Set<TensorName>();
-  let bytes = 0;
-  for (const { weights, columns } of matrices) {
-    for (const { name, rows } of weights) {
-      if (seen.has(name)) continue;
-      seen.add(name);
-      bytes += packedBytes(format, rows, columns);
-    }
-  }
-  return bytes;
 }

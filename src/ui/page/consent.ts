@@ -78,7 +78,8 @@ function knownTemplate(plan: Plan, agree: ConsentActions["agree"]): TemplateResu
             ${suggestions.map(
               (each) => html`
                 <button type="button" @click=${() => agree(each)}>
-                  Load it as ${each.dtype} with ${each.contextLength} positions, ${formatBytes(each.totalBytes)}
+                  Load it as ${each.dtype === "auto" ? dtype : each.dtype} with ${each.contextLength} positions,
+                  ${formatBytes(each.totalBytes)}
                 </button>
               `,
             )}

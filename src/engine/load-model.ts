@@ -8,6 +8,7 @@ import { openCheckpoint, planCheckpoint } from "./checkpoint-plan";
 import { LocalEngine, type Engine } from "./engine";
 import { loadWeights } from "./load-weights";
 import { openRequest, outcomeOf, type SourceRequest } from "./open-request";
+import { ModelFingerprint } from "./model-fingerprint";
 import { withFileTypes } from "./model-parts";
 import { readModelParts } from "./read-model";
 import type { SchedulerOptions } from "./scheduler";
@@ -98,11 +99,12 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
     phase("tokenizer", parts.tokenizerFile);
     const tokenizer = await reading;
     phase("weights");
+    const fingerprint = new ModelFingerprint(spec);
     await loadWeights({
       files,
       spec,
       checkpoint,
-      sink: backend.weights,
+      sink: fingerprint.around(backend.weights),
       onProgress: (progress) => onProgress({ ...progress, phase: "weights" }),
       signal,
     });
@@ -114,6 +116,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
       backend,
       tokenizer,
       endTokenIds,
+      fingerprint: fingerprint.hex(backend.facts.contextLength),
       scheduler: request.internal,
       info: {
         ...backend.facts,

@@ -7,10 +7,15 @@
  */
 export function reusablePrefix(cached: Uint32Array, prompt: Uint32Array, reusePrefix: boolean): number {
   if (!reusePrefix) return 0;
-  const limit = Math.min(cached.length, prompt.length - 1);
+  return Math.max(0, Math.min(commonPrefix(cached, prompt), prompt.length - 1));
+}
+
+/** How many tokens two sequences begin with alike. */
+export function commonPrefix(a: Uint32Array, b: Uint32Array): number {
+  const limit = Math.min(a.length, b.length);
   let length = 0;
-  while (length < limit && cached[length] === prompt[length]) length++;
-  return Math.max(length, 0);
+  while (length < limit && a[length] === b[length]) length++;
+  return length;
 }
 
 /**

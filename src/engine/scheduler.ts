@@ -6,7 +6,8 @@
  */
 import type { Backend, BeginOptions, Pooling, SamplingSettings, ScoredRows, StepResult } from "../backends/backend";
 import { WordloomError } from "../errors";
-import { prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
+import type { TokenConstraint } from "../structured/constrain";
+import { commonPrefix, prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
 import { placeOf, type FinishReason } from "./stopping";
 import { TurnQueue } from "./turn-queue";
 
@@ -119,6 +120,56 @@ export class Scheduler {
   async dispose(): Promise<void> {
     this.#fail(new WordloomError("disposed", "this generator was disposed of"));
     await this.#backend.dispose();
+  /**
+   * What the cache holds of positions `start` … `end` of these tokens; those that it does not hold are run first.
+   *
+   * @returns undefined if it was stopped
+   */
+  exportCache(
+    tokens: Uint32Array,
+    { start, end }: { start: number; end: number },
+    signal: AbortSignal,
+  ): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    return this.#turns.run(
+      async () => {
+        const held = commonPrefix(this.#cached, tokens);
+        if (held < end) {
+          await this.#alone(tokens, prefillChunks(held, end, this.#prefillChunk), signal, (chunk) =>
+            this.#backend.prefill(tokens.subarray(chunk.start, chunk.end), chunk.start, false),
+          );
+        }
+        return signal.aborted ? undefined : this.#settled(this.#backend.exportCache(start, end));
+      },
+      signal,
+      () => undefined,
+    );
+  }
+
+  /**
+   * Puts positions `start` … `end` of these tokens into the cache.
+   *
+   * @returns whether it holds them now; not where something else has been run since the tokens before `start` were put in
+   */
+  importCache(
+    tokens: Uint32Array,
+    { start, end, bytes }: { start: number; end: number; bytes: Uint8Array },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return this.#turns.run(
+      async () => {
+        const held = commonPrefix(this.#cached, tokens);
+        if (held >= end) return true;
+        if (held < start) return false;
+        this.#cached = tokens.slice(0, start);
+        await this.#settled(this.#backend.importCache(start, bytes));
+        this.#cached = tokens.slice(0, end);
+        return true;
+      },
+      signal,
+      () => false,
+    );
+  }
+
   }
 
   async #generate(

@@ -248,7 +248,7 @@ function takeLock(
   });
 }
 
-async function exclusively(
+export async function exclusively(
   locks: StorePlace["locks"],
   name: string,
   act: () => Promise<void>,
@@ -283,7 +283,7 @@ async function existingDirectory(folder: FileSystemDirectoryHandle, name: string
 }
 
 /** TypeScript's DOM types leave out that a directory can be gone through. */
-function entriesOf(directory: FileSystemDirectoryHandle): AsyncIterable<[string, FileSystemHandle]> {
+export function entriesOf(directory: FileSystemDirectoryHandle): AsyncIterable<[string, FileSystemHandle]> {
   return (directory as unknown as { entries(): AsyncIterable<[string, FileSystemHandle]> }).entries();
 }
 

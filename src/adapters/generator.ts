@@ -48,7 +48,7 @@ export class LazyGenerator<G extends AdaptedGenerator = AdaptedGenerator> {
 
   get(): Promise<G> {
     const { source } = this;
-    const made = (this.#made ??= Promise.resolve(typeof source === "function" ? source() : source));
+    const made = (this.#made ??= (async () => (typeof source === "function" ? source() : source))());
     made.catch(() => {
       if (this.#made === made) this.#made = undefined;
     });

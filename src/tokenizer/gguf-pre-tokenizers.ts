@@ -1,6 +1,7 @@
 /**
  * What tokenizer.ggml.pre stands for: how a byte-level BPE cuts text into words, as parts of a tokenizer.json. Where the
- * model's own tokenizer.json normalizes (NFC), so it is here, though llama.cpp does not.
+ * model's own tokenizer.json normalizes (NFC), so it is here, though llama.cpp does not; nor are its simpler patterns
+ * taken over (the test beside this file says where they differ).
  *
  * Source: the published tokenizer.json of the models named; llama.cpp, `src/llama-vocab.cpp`, for the names, and for
  * "default", which is its own.

@@ -13,11 +13,10 @@ import {
   type SafetensorsIndex,
   type SafetensorsTensor,
 } from "../formats/safetensors";
-import type { PackedMatrix } from "../formats/packed/packed-matrix";
+import type { PackedMatrix, PackedModule } from "../formats/packed/packed-matrix";
 import type { DecoderSpec, TensorBinding } from "../models/decoder-spec";
 import type { Quantization } from "../models/quantization-config";
 import type { ModelFile, ModelFiles } from "../storage/model-files";
-import { packedMatrixOf } from "./packed-weights";
 
 const SINGLE_FILE = "model.safetensors";
 const INDEX_FILE = "model.safetensors.index.json";
@@ -157,9 +156,10 @@ export async function openCheckpoint(
   signal?: AbortSignal,
   quantization?: Quantization,
 ): Promise<Checkpoint> {
+  const readPacked = quantization && (await packedReader(quantization));
   const indexJson = await readJson(files, INDEX_FILE, { signal, optional: true });
   if (indexJson !== undefined) {
-    return openShards(files, spec, parseSafetensorsIndex(indexJson, INDEX_FILE), signal, quantization);
+    return openShards(files, spec, parseSafetensorsIndex(indexJson, INDEX_FILE), signal, readPacked);
   }
   const file = await files.find(SINGLE_FILE, signal);
   if (file === undefined) {
@@ -171,7 +171,16 @@ export async function openCheckpoint(
     const source = tensors.get(name);
     return source === undefined ? undefined : { source, file };
   };
-  return checkpointOf(tensors, `${SINGLE_FILE} with its ${tensors.size} tensors`, find, quantization);
+  return checkpointOf(tensors, `${SINGLE_FILE} with its ${tensors.size} tensors`, find, readPacked);
+}
+
+/** The matrix of a module; undefined where the checkpoint holds it as floats. */
+type ReadPacked = (module: PackedModule) => PackedMatrix | undefined;
+
+/** Others' quantized formats are loaded only where a model has one. */
+async function packedReader(quantization: Quantization): Promise<ReadPacked> {
+  const { packedMatrixOf } = await import("./packed-weights");
+  return (module) => packedMatrixOf(quantization, module);
 }
 
 async function openShards(
@@ -179,12 +188,12 @@ async function openShards(
   spec: DecoderSpec,
   index: SafetensorsIndex,
   signal?: AbortSignal,
-  quantization?: Quantization,
+  readPacked?: ReadPacked,
 ): Promise<Checkpoint> {
   const where = `${INDEX_FILE} with its ${index.files.size} tensors`;
   const shards = new Map<string, { file: ModelFile; header?: SafetensorsHeader }>();
   // All files must be there before the first of them is read.
-  for (const shard of neededShards(spec, index, where, quantization !== undefined)) {
+  for (const shard of neededShards(spec, index, where, readPacked !== undefined)) {
     const file = await files.find(shard, signal);
     if (file === undefined) {
       const listed = [...index.files.values()].filter((name) => name === shard).length;
@@ -204,7 +213,7 @@ async function openShards(
     }
     return { source, file: opened.file };
   };
-  return checkpointOf(index.files, where, find, quantization);
+  return checkpointOf(index.files, where, find, readPacked);
 }
 
 /** Those with a tensor that a binding names or, in a quantized checkpoint, with any tensor of its module. */
@@ -235,7 +244,7 @@ function checkpointOf(
   known: ReadonlyMap<string, unknown>,
   where: string,
   find: (name: string) => Located | undefined,
-  quantization: Quantization | undefined,
+  readPacked: ReadPacked | undefined,
 ): Checkpoint {
   const checkpoint: Checkpoint = {
     types: FLOATS,
@@ -246,7 +255,7 @@ function checkpointOf(
       return located;
     },
   };
-  if (quantization === undefined) return checkpoint;
+  if (readPacked === undefined) return checkpoint;
   const place = (name: string): Located => {
     const located = find(name);
     if (located === undefined) throw new WordloomError("internal", `${name} was there before`);
@@ -261,7 +270,7 @@ function checkpointOf(
           const located = find(each);
           return located === undefined ? undefined : { ...located.source, file: located.file.name };
         };
-        const matrix = packedMatrixOf(quantization, { ...module, find: findPart });
+        const matrix = readPacked({ ...module, find: findPart });
         if (matrix === undefined) continue;
         return { ...place(matrix.main.name), matrix, sides: matrix.sides.map((side) => place(side.name)) };
       }

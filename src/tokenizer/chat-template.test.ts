@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type WordloomError } from "../errors";
 import { caseOf } from "../testing/cases/case-file";
-import { chatTemplateOf, renderChat, templateTokens } from "./chat-template";
+import { renderChat } from "./chat-template";
+import { chatTemplateOf, templateTokens } from "./read-template";
 import { createTokenizer } from "./load-tokenizer";
 import type { ChatMessage } from "./tokenizer";
 

@@ -1,12 +1,11 @@
 import { WordloomError } from "../errors";
 import { AddedTokenSplitter, readAddedTokens } from "./added-tokens";
 import { createByteDecoder } from "./byte-decoder";
-import { chatPrompt } from "./chat-prompt";
-import { chatTemplateOf, templateTokens } from "./chat-template";
 import { record } from "./json-fields";
 import { createNormalizer } from "./normalizers";
 import { readSpecialFrame } from "./post-processor";
 import { createPreTokenizer } from "./pre-tokenizers";
+import { chatTemplateOf, templateTokens } from "./read-template";
 import { TextStream } from "./text-stream";
 import { createModel } from "./token-model";
 import type { Tokenizer } from "./tokenizer";
@@ -107,6 +106,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         );
       }
       const specials = added.filter((token) => token.special).map((token) => token.content);
+      const { chatPrompt } = await import("./chat-prompt"); // many never chat: a parser and an interpreter come with it
       const prompt = await chatPrompt(messages, options, { template, variables, specials });
       return Uint32Array.from(encodeSections(prompt.text, prompt.guard)); // the template writes its own special tokens
     },

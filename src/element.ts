@@ -1,2 +1,3 @@
 /** `import "wordloom/element"` registers `<word-loom>`. */
 export { WordLoom, type WordLoomState } from "./ui/word-loom/word-loom";
+export type { WordLoomEventDetails, WordLoomEventMap } from "./ui/word-loom/events";

@@ -3,10 +3,11 @@ import { customElement, property } from "lit/decorators.js";
 import type { ConnectOptions, FallbackOptions } from "../../api/connect-options";
 import type { LoadOptions } from "../../api/options";
 import { TextGenerator } from "../../api/text-generator";
-import { WordloomError, type PlainWordloomError } from "../../errors";
-import type { AnyInfo, GenerationEnd, Generator, LoadProgress, TextChunk } from "../generator";
+import { WordloomError } from "../../errors";
+import type { AnyInfo, GenerationEnd, Generator } from "../generator";
 import type { Lease, LoadGenerator } from "../shared-generators";
 import { FileDrop } from "./dropped-files";
+import type { AllEvents, ElementListener, WordLoomEventDetails } from "./events";
 import { losesModel, offerFor, type Offer } from "./failure";
 import { flowTemplate, promptTextOf } from "./flow";
 import { ModelOpening } from "./model-opening";
@@ -62,6 +63,7 @@ const STATUS_INTERVAL_MS = 500;
  * @cssproperty --word-loom-text-font - Typeface of the text.
  */
 @customElement("word-loom")
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- only the types of inherited methods
 export class WordLoom extends LitElement {
   static override styles = styles;
 
@@ -233,10 +235,10 @@ export class WordLoom extends LitElement {
       lease = undefined;
     }
     this.#enter({ kind: "failed", error, lease });
-    this.#emit<PlainWordloomError>("generation-error", error.toPlain());
+    this.#emit("generation-error", error.toPlain());
   }
 
-  #emit<T>(type: string, detail: T): void {
+  #emit<Name extends keyof WordLoomEventDetails>(type: Name, detail: WordLoomEventDetails[Name]): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
 
@@ -252,7 +254,7 @@ export class WordLoom extends LitElement {
       if (progress.loadedBytes === 0)
         this.requestUpdate(); // a new phase is shown at once, however short it is
       else this.#updateSoon();
-      this.#emit<LoadProgress>("model-progress", progress);
+      this.#emit("model-progress", progress);
     });
     const opened = this.#opened(opening);
     this.#enter({ kind: "loading", opening, opened });
@@ -324,7 +326,7 @@ export class WordLoom extends LitElement {
           written.add(tokens.length);
           this.#text?.push(text);
           this.#updateSoon();
-          this.#emit<TextChunk>("generated-token", { text, tokens });
+          this.#emit("generated-token", { text, tokens });
         }
       } catch (error) {
         if (!signal.aborted) throw error; // stopped by us: `end` tells the rest
@@ -450,6 +452,30 @@ export class WordLoom extends LitElement {
   #onEnter = (): void => {
     if (this.#phase.kind !== "generating" && !this.#writesNext) void this.generate();
   };
+}
+
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- `addEventListener` knows the events' types
+export interface WordLoom {
+  addEventListener<Name extends keyof AllEvents>(
+    type: Name,
+    listener: ElementListener<this, Name>,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<Name extends keyof AllEvents>(
+    type: Name,
+    listener: ElementListener<this, Name>,
+    options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: boolean | EventListenerOptions,
+  ): void;
 }
 
 declare global {

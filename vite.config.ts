@@ -28,7 +28,10 @@ export default defineConfig({
   base: "./",
   plugins: [wgslPlugin(), tokenizerOnlyPlugin(), xgrammarPlugin(), sharedWorkerPlugin()],
   build: { modulePreload: false },
-  optimizeDeps: { exclude: ["@xenova/transformers", "@mlc-ai/web-xgrammar"], include: ["@huggingface/jinja", ...(underTest ? ["ai", "openai"] : [])] },
+  optimizeDeps: {
+    exclude: ["@xenova/transformers", "@mlc-ai/web-xgrammar"],
+    include: ["@huggingface/jinja", ...(underTest ? ["ai", "openai"] : [])],
+  },
   ...(stories === undefined ? {} : { server: { fs: { allow: [".", stories] } } }),
   worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin(), xgrammarPlugin()] },
   test: {

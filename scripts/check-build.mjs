@@ -17,6 +17,38 @@ export function forbiddenIn(javascript) {
   return FORBIDDEN.filter(([, pattern]) => pattern.test(javascript)).map(([name]) => name);
 }
 
+/**
+ * Whether a file is the one for structured output: the only one with WebAssembly, and loaded when a constraint is given.
+ *
+ * @param {string} file
+ * @returns {boolean}
+ */
+export function isOnDemand(file) {
+  return isChunk(file, "constrain");
+}
+
+/**
+ * Whether a file is the chunk of that name, which the bundler ends with a hash.
+ *
+ * @param {string} file
+ * @param {string} name
+ * @returns {boolean}
+ */
+export function isChunk(file, name) {
+  return new RegExp(`(^|[\\\\/])${name}-[\\w-]{8}\\.js$`).test(file);
+}
+
+/**
+ * What a built module loads before it runs; not what it loads later by `import()`.
+ *
+ * @param {string} javascript
+ * @returns {string[]}
+ */
+export function staticImportsOf(javascript) {
+  const statements = javascript.matchAll(/\b(?:import|from)\s*(["'])(\.{1,2}\/[^"'\n]+)\1/g);
+  return [...statements].map(([, , path]) => path);
+}
+
 /** @param {string} text @returns {number} its size as servers send it */
 export function gzippedBytes(text) {
   return gzipSync(text, { level: 9 }).length;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forbiddenIn, sizeTable, withExtensions } from "./check-build.mjs";
+import { forbiddenIn, isOnDemand, sizeTable, staticImportsOf, withExtensions } from "./check-build.mjs";
 
 test.each([
   ["eval(code)", ["eval"]],
@@ -27,3 +27,14 @@ test.each([
   ['let a: import("./a").A;', 'let a: import("./a.js").A;'],
   ['import { LitElement } from "lit";', 'import { LitElement } from "lit";'],
 ])("the declaration %s becomes %s", (before, after) => expect(withExtensions(before)).toBe(after));
+
+test("what a module loads at once is told from what it loads on demand", () => {
+  const built =
+    'import{a as e}from"./chunks/a-1.js";import"./b.js";export{c}from"../c.js";const d=()=>import("./d.js");';
+  expect(staticImportsOf(built)).toEqual(["./chunks/a-1.js", "./b.js", "../c.js"]);
+});
+
+test("structured output is the file for which a page waits until it asks", () => {
+  expect(["./constrain-BvHzNbTa.js", "dist/assets/constrain-CrURm4Db.js"].every(isOnDemand)).toBe(true);
+  expect(["./constraint-option-CrURm4Db.js", "./unconstrain-CrURm4Db.js", "./constrain.js"].some(isOnDemand)).toBe(false);
+});

@@ -6,9 +6,11 @@
 //   with HISTORY also:
 //   L tokens would repeat (DRY):                   s ← s − dry_multiplier · 2^min((L − dry_allowed) · log2 base, 100)
 //   an n-gram would repeat; an end token before the sequence's minimum:  s ← LOWEST
+//   with MASKED also, before the penalties:  an id without its bit:  s ← LOWEST
 //
 //   logits, bias, scores  [V]  f32
 //   usage                 [V]  u32: bit 31 = in the prompt; the rest = times in the answer
+//   allowed               [ceil(V / 32)] u32: bit i of word w for id 32 w + i (with MASKED)
 //   matches               [V]  u32, from history_scan (with HISTORY; usage is from there, too, and both are set to zero)
 //
 // Grid:      one invocation per token id, folded into x and y.
@@ -28,6 +30,9 @@
 @group(0) @binding(3) var<storage, read> usage: array<u32>;
 #endif
 @group(0) @binding(6) var<storage, read_write> scores: array<f32>;
+#if MASKED
+@group(0) @binding(7) var<storage, read> allowed: array<u32>;
+#endif
 
 #if HISTORY
 fn by_history(id: u32, score: f32) -> f32 {
@@ -54,6 +59,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgr
   if (step_is_over(0u) || id >= V) { return; }
   let logit = tame(logits[id]);
   var score = select(tame(logit + bias[id]), LOWEST, logit <= LOWEST);
+#if MASKED
+  if (((allowed[id >> 5u] >> (id & 31u)) & 1u) == 0u) { score = LOWEST; }
+#endif
   let used = usage[id];
   if (used != 0u && score > LOWEST) {
     let repetition = sequences[0].repetition;

@@ -16,6 +16,7 @@ export type { ModelPlan } from "./engine/plan-model";
 export type { LoadPhase, LoadProgress, ModelSource } from "./engine/load-model";
 export type { ModelInput } from "./api/model-input";
 export type { GenerateOptions } from "./api/generate-options";
+export type { AnswerConstraint } from "./api/constraint-option";
 export type { LogitsContext, LogitsProcessor } from "./api/logits-processor";
 export type { FinishReason } from "./engine/stopping";
 export { WordloomError } from "./errors";

@@ -5,6 +5,7 @@
  */
 import type { AnswerSettings } from "../engine/engine";
 import type { ChatPromptOptions } from "./chat-options";
+import { resolveConstraint, type AnswerConstraint } from "./constraint-option";
 import type { LogitsProcessor } from "./logits-processor";
 import { flag, given, invalid, real, refuseUnknown, whole } from "./option-checks";
 import { conflict, idsOf, resolveLogitBias, stringsOf } from "./token-options";
@@ -17,7 +18,7 @@ import { conflict, idsOf, resolveLogitBias, stringsOf } from "./token-options";
  * before the cuts); bias, bans and the caller's own processor come first, as in vLLM:
  *
  * 1. `logitsProcessor`
- * 2. bias and bans: `logitBias`, `bannedTokens`; `noRepeatNgramSize`; end tokens before `minNewTokens`. What is banned
+ * 2. bias and bans: `logitBias`, `bannedTokens`, `constraint`; `noRepeatNgramSize`; end tokens before `minNewTokens`. What is banned
  *    stays so, whatever follows
  * 3. penalties: `repetitionPenalty`, `frequencyPenalty`, `presencePenalty` within `penaltyLastN`; then DRY
  * 4. `temperature`
@@ -119,6 +120,14 @@ export interface GenerateOptions extends ChatPromptOptions {
    */
   logitsProcessor?: LogitsProcessor;
 
+  /**
+   * Holds the answer to a JSON schema, a regular expression, a grammar or a choice; see AnswerConstraint. It acts with the
+   * bans: what cannot follow is never chosen, and end tokens only where the form is whole. `end.constraint` then says
+   * "complete" or "cut", and the run's `value()` gives what is complete. The host finds out what may follow while the GPU
+   * computes the logits, so that there is one step under way, not several. Needs WebAssembly.
+   */
+  constraint?: AnswerConstraint;
+
   /** A whole number from 0 to 2^53 - 1; default: a random one, which `end.seed` tells. */
   seed?: number;
   /**
@@ -194,6 +203,7 @@ const KNOWN: Record<keyof GenerateOptions, true> = {
   bannedTokens: true,
   forcedTokens: true,
   logitsProcessor: true,
+  constraint: true,
   seed: true,
   stop: true,
   stopTokenIds: true,
@@ -254,6 +264,7 @@ export function resolveGenerateOptions(
     stopTokenIds: idsOf("stopTokenIds", options.stopTokenIds, vocabSize) ?? [],
     endTokenIds,
     ignoreEos,
+    constraint: resolveConstraint(options),
     drySequenceBreakers: given(options.drySequenceBreakers)
       ? stringsOf("drySequenceBreakers", options.drySequenceBreakers)
       : DRY_BREAKERS,

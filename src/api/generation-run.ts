@@ -13,7 +13,7 @@ import { WordloomError } from "../errors";
 type StartAnswer<Piece> = (
   onChunk: (chunk: Piece) => void,
   signal: AbortSignal,
-) => { seed: number; end: Promise<GenerationEnd> };
+) => { seed: number; end: Promise<GenerationEnd>; holds?: "json" | "text" | undefined };
 
 /** What a run reads of a chunk. */
 interface WrittenPiece {
@@ -29,7 +29,7 @@ interface WrittenPiece {
  * A chunk's `text` holds whole characters only, and nothing that may still become a stop string.
  *
  * Failures reject iteration, `text()` and `end` with the same WordloomError: option-invalid, prompt-too-long,
- * template-missing, template-failed, tools-unsupported, kernel-failed, device-lost, worker-failed, disposed.
+ * template-missing, template-failed, tools-unsupported, constraint-failed, wasm-refused, kernel-failed, device-lost, worker-failed, disposed.
  */
 export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncIterable<Piece> {
   /**
@@ -42,6 +42,8 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
   readonly #written: Promise<void>;
   #text = "";
   #parts: AnswerPart[] = [];
+  /** What the answer is held to; undefined: nothing. */
+  #holds: "json" | "text" | undefined;
   #unread: Piece[] = [];
   /** How the chunks end; undefined while there may be more. */
   #outcome: { kind: "ended" } | { kind: "failed"; reason: unknown } | undefined;
@@ -86,6 +88,29 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
     return message;
   }
 
+  /**
+   * Of an answer under a `constraint`, once it is whole: the parsed JSON of a schema, else the text.
+   *
+   * @throws WordloomError answer-incomplete if a limit cut it, option-invalid without a constraint, or as `text()`
+   */
+  value(): Promise<unknown> {
+    const value = this.#written.then(async (): Promise<unknown> => {
+      const { constraint, finishReason, usage } = await this.end;
+      if (constraint === undefined) {
+        throw new WordloomError("option-invalid", "value() reads an answer under a constraint, and there was none", {
+          remedy: "Give generate a constraint, or read text().",
+        });
+      }
+      if (constraint === "cut") {
+        const message = `the answer is cut after ${usage.completionTokens} tokens (${finishReason}) and not whole`;
+        throw new WordloomError("answer-incomplete", message);
+      }
+      return this.#holds === "json" ? JSON.parse(this.#text) : this.#text;
+    });
+    value.catch(() => {});
+    return value;
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<Piece, undefined> {
     if (this.#isIterated) {
       throw new WordloomError("option-invalid", "this answer is already being read by a loop; it can be read once", {
@@ -117,10 +142,12 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
     try {
       const answer = start((chunk) => this.#add(chunk), this.#abort.signal);
       seed = answer.seed;
+      this.#holds = answer.holds;
       const end = await answer.end;
       this.#finish({ kind: "ended" });
       // An abort that came after the engine's last token is still the caller's: what was promised of one holds.
-      return this.#abort.signal.aborted ? { ...end, finishReason: "abort" } : end;
+      if (!this.#abort.signal.aborted) return end;
+      return { ...end, finishReason: "abort", ...(end.constraint && { constraint: "cut" }) };
     } catch (error) {
       const reason = WordloomError.from(error);
       this.#finish({ kind: "failed", reason });

@@ -148,7 +148,9 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
       const settings = resolveGenerateOptions(options, vocabSize, drawSeed);
       const request = { ...settings, input: tagInput(input, vocabSize, resolveChatOptions(options)) };
       const process = given(options.logitsProcessor) ? checkedProcessor(options.logitsProcessor) : undefined;
-      return { seed: settings.seed, end: this.#engine.generate(request, onChunk, signal, process) };
+      const { constraint } = settings;
+      const holds = constraint && (constraint.kind === "json-schema" ? "json" : "text");
+      return { seed: settings.seed, holds, end: this.#engine.generate(request, onChunk, signal, process) };
     });
   }
 

@@ -125,6 +125,12 @@ export interface BeginOptions {
    * so that with it no second one may be in flight.
    */
   processLogits?: ((logits: Float32Array) => Promise<Float32Array>) | undefined;
+  /**
+   * Bans everything but what it gives, [ceil(V / 32)] bit i of word w for id 32 w + i. Asked once for each token, while the
+   * model computes the logits; no second step may be in flight. Undefined: nothing can follow, and the step chooses none:
+   * it is as a step past the end.
+   */
+  allowedTokens?: (() => Uint32Array | undefined) | undefined;
 }
 
 export interface StepResult {
@@ -142,6 +148,17 @@ export interface StepResult {
   /** A logit was NaN (or none was finite): the model is broken on this device. */
   invalid: boolean;
 }
+
+/** What a step gives that chooses no token where there was none before. */
+export const NOTHING_CHOSEN: StepResult = {
+  count: 0,
+  id: 0,
+  logprob: 0,
+  top: [],
+  statistics: undefined,
+  done: true,
+  invalid: false,
+};
 
 /** What the model itself says of a token's place (temperature 1, before any processor). */
 export interface TokenStatistics {
@@ -181,6 +198,15 @@ export interface SequenceRunner {
    */
   prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
   prefill(tokens: Uint32Array, start: number, sample: true): Promise<StepResult>;
+  /**
+   * Takes `tokens` as the next ones of the answer, without a choice: the one before them (the last sampled, or the
+   * prompt's last, which has not been run) at position `start`, and all of them but the last go through the model. The
+   * next step goes on after them.
+   *
+   * @param tokens at most `maxPrefillTokens`; the answer's limit and the context have room for them
+   * @returns what the model itself says of each
+   */
+  append(previous: number, tokens: Uint32Array, start: number): Promise<ScoredRows>;
   /** One decode step: the last sampled token through the model, and the next one chosen. */
   step(): Promise<StepResult>;
   /**
@@ -197,11 +223,20 @@ export interface SequenceRunner {
   hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array>;
   /** Logits [V] after the last token that was run (for tests and for callers that choose on the host). */
   readLogits(): Promise<Float32Array>;
+  /**
+   * A copy of what the KV cache holds of positions `start` … `end`, all of them filled; nothing in flight.
+   *
+   * @returns bytes as `cacheLayout` says
+   */
+  exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Puts it back, at the same positions; those before `start` are filled, those after hold nothing valid. Nothing in flight. */
+  importCache(start: number, bytes: Uint8Array): Promise<void>;
 }
 
 export interface Backend extends SequenceRunner {
   readonly facts: BackendFacts;
   readonly maxPrefillTokens: number;
+  readonly cacheLayout: CacheLayout;
   readonly weights: WeightSink;
   /** Steps worth keeping in flight (0: the reference; 1 or 2: a GPU). */
   readonly runAhead: number;
@@ -212,12 +247,3 @@ export interface Backend extends SequenceRunner {
   /** Resolves with the reason if the device is lost (never for the reference). */
   readonly lost: Promise<Error>;
 }
-  /**
-   * A copy of what the KV cache holds of positions `start` … `end`, all of them filled; nothing in flight.
-   *
-   * @returns bytes as `cacheLayout` says
-   */
-  exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Puts it back, at the same positions; those before `start` are filled, those after hold nothing valid. Nothing in flight. */
-  importCache(start: number, bytes: Uint8Array): Promise<void>;
-  readonly cacheLayout: CacheLayout;

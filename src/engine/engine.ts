@@ -7,6 +7,8 @@ import { WordloomError } from "../errors";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
 import type { ChatMessage, ChatOptions, Tokenizer } from "../tokenizer/tokenizer";
+import type { Constrainer, TokenConstraint } from "../structured/constrain";
+import type { Constraint } from "../structured/constraint";
 import { AnswerStream, type Chunk } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
 import { commonLength, rank, type Choice } from "./choice";
@@ -39,6 +41,8 @@ export interface AnswerSettings {
   /** In place of the model's own. */
   endTokenIds: readonly number[] | undefined;
   ignoreEos: boolean;
+  /** Undefined: none. With one there are no stop strings, forced tokens or least number of tokens. */
+  constraint?: Constraint | undefined;
   /** Texts; the engine makes `sampling.dryBreakers` of them. */
   drySequenceBreakers: readonly string[];
   reusePrefix: boolean;
@@ -58,6 +62,11 @@ export type ProcessLogits = (logits: Float32Array, tokens: Uint32Array, promptLe
 
 export interface GenerationEnd {
   finishReason: FinishReason;
+  /**
+   * With a `constraint`: "complete" if the answer is whole, and so is what was asked for; "cut" if a limit, or the caller,
+   * ended it before.
+   */
+  constraint?: "complete" | "cut";
   /** Of the draws; giving it again repeats the answer on the same device and kernels. */
   seed: number;
   usage: {
@@ -165,6 +174,8 @@ export class LocalEngine implements Engine {
   readonly #endTokenIds: readonly number[];
   readonly #scheduler: Scheduler;
   readonly #breakers: SequenceBreakers;
+  /** Loaded when a constraint is first asked for. */
+  #constrainer: Promise<Constrainer> | undefined;
   readonly #disposed = new AbortController();
   #disposing: Promise<void> | undefined;
   #intake: Promise<unknown> = Promise.resolve();
@@ -183,17 +194,35 @@ export class LocalEngine implements Engine {
     signal: AbortSignal,
     processLogits?: ProcessLogits,
   ): Promise<GenerationEnd> {
-    const promptTokens = await this.#tokensOf(request.input);
+    const endTokenIds = endTokensOf(request, this.#endTokenIds, this.info.vocabSize);
+    const { promptTokens, constraint } = await this.#inOrder(async () => ({
+      promptTokens: await this.#encode(request.input),
+      constraint: request.constraint && (await this.#constrain(request.constraint, endTokenIds)),
+    }));
+    try {
+      return await this.#generate(request, { promptTokens, constraint, endTokenIds }, onChunk, signal, processLogits);
+    } finally {
+      constraint?.dispose();
+    }
+  }
+
+  async #generate(
+    request: GenerateRequest,
+    { promptTokens, constraint, endTokenIds }: PreparedRequest,
+    onChunk: (chunk: Chunk) => void,
+    signal: AbortSignal,
+    processLogits: ProcessLogits | undefined,
+  ): Promise<GenerationEnd> {
     const parts = ChunkParts.for(request.input, promptTokens, this.#tokenizer);
     const { maxNewTokens, maxTimeMs, reusePrefix } = request;
-    const endTokenIds = endTokensOf(request, this.#endTokenIds, this.info.vocabSize);
     const answerTokens: number[] = [];
     const answer = new AnswerStream(this.#tokenizer, {
       stop: request.stop,
       minTokens: request.sampling.minNewTokens,
       wantsTop: request.sampling.topLogprobs > 0,
-      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's.
-      continues: promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
+      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's. A constraint is
+      // about all of the answer's bytes.
+      continues: constraint !== undefined || promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
     });
     const outcome = await this.#scheduler.generate(
       {
@@ -203,6 +232,7 @@ export class LocalEngine implements Engine {
         maxNewTokens,
         maxTimeMs,
         reusePrefix,
+        constraint,
         processLogits:
           processLogits &&
           ((logits) =>
@@ -301,11 +331,26 @@ export class LocalEngine implements Engine {
     return { ...sampling, dryBreakers: this.#breakers.idsOf(drySequenceBreakers) };
   }
 
-  /** In the order of asking, though a chat template takes longer than plain text. */
   #tokensOf(input: TaggedInput): Promise<Uint32Array> {
-    const tokens = this.#intake.then(() => this.#encode(input));
-    this.#intake = tokens.catch(() => undefined); // the one who asked hears of it
-    return tokens;
+    return this.#inOrder(() => this.#encode(input));
+  }
+
+  /** In the order of asking, though a chat template takes longer than plain text, and a constraint longer than both. */
+  #inOrder<T>(prepare: () => Promise<T>): Promise<T> {
+    const prepared = this.#intake.then(prepare);
+    this.#intake = prepared.catch(() => undefined); // the one who asked hears of it
+    return prepared;
+  }
+
+  async #constrain(constraint: Constraint, endTokenIds: readonly number[]): Promise<TokenConstraint> {
+    this.#constrainer ??= import("../structured/constrain").then(
+      ({ Constrainer }) => new Constrainer(this.#tokenizer, this.info.vocabSize),
+    );
+    const constrainer = await this.#constrainer.catch((error: unknown) => {
+      this.#constrainer = undefined; // a file that did not come may come the next time
+      throw WordloomError.from(error, "network-failed");
+    });
+    return constrainer.start(constraint, endTokenIds);
   }
 
   async #encode(input: TaggedInput): Promise<Uint32Array> {
@@ -355,6 +400,13 @@ export class LocalEngine implements Engine {
   }
 }
 
+/** What is known of a request before its turn. */
+interface PreparedRequest {
+  promptTokens: Uint32Array;
+  constraint: TokenConstraint | undefined;
+  endTokenIds: readonly number[];
+}
+
 /** What was promised, or `otherwise` as soon as one of the signals aborts: who waits must not wait for ever. */
 function unlessStopped<T>(promised: Promise<T>, signals: readonly AbortSignal[], otherwise: T): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -368,10 +420,11 @@ function unlessStopped<T>(promised: Promise<T>, signals: readonly AbortSignal[],
 
 /** The usage and timings of one answer; also of one that never ran. */
 export function generationEnd(outcome: RunOutcome, promptTokens: number, seed: number): GenerationEnd {
-  const { finishReason, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } = outcome;
+  const { finishReason, constraint, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } = outcome;
   const prefilled = firstTokenMs === 0 ? 0 : promptTokens - cachedTokens;
   return {
     finishReason,
+    ...(constraint && { constraint }),
     seed,
     usage: { promptTokens, cachedTokens, completionTokens },
     timings: {

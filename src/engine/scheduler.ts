@@ -12,7 +12,9 @@ import { placeOf, type FinishReason } from "./stopping";
 import { TurnQueue } from "./turn-queue";
 
 /** `promptTokens`: at least one; no more than the context holds. */
-export interface RunRequest extends BeginOptions {
+export interface RunRequest extends Omit<BeginOptions, "allowedTokens"> {
+  /** What the answer is held to; disposed of by whoever made it. */
+  constraint?: TokenConstraint | undefined;
   /** From its turn on; undefined: as long as it takes. */
   maxTimeMs: number | undefined;
   reusePrefix: boolean;
@@ -20,6 +22,8 @@ export interface RunRequest extends BeginOptions {
 
 export interface RunOutcome {
   finishReason: FinishReason;
+  /** Of a run with a constraint: whether the answer is one of its texts, or the beginning of one. */
+  constraint?: "complete" | "cut";
   /** Prompt tokens whose keys and values were there already. */
   cachedTokens: number;
   /** Tokens handed to `accept`: all of the answer, those of a stop string included, the end token not. */
@@ -179,11 +183,11 @@ export class Scheduler {
     askedMs: number,
   ): Promise<RunOutcome> {
     if (this.#failure) throw this.#failure; // it came between this run's turn and its start
-    const { promptTokens, endTokenIds, processLogits } = request;
+    const { promptTokens, endTokenIds, processLogits, constraint } = request;
     const startMs = performance.now();
     const deadlineMs = startMs + (request.maxTimeMs ?? Infinity);
-    // What the caller's processor gives for the next token depends on this one.
-    const runAhead = processLogits ? 0 : this.#runAhead;
+    // What the caller's processor, or a constraint, has to say of the next token depends on this one.
+    const runAhead = processLogits || constraint ? 0 : this.#runAhead;
     const reused = reusablePrefix(this.#cached, promptTokens, request.reusePrefix);
     // From here on the rest of the cache is written over, so it counts as gone until the run has ended well.
     this.#cached = new Uint32Array(0);
@@ -193,11 +197,12 @@ export class Scheduler {
       endTokenIds,
       maxNewTokens: request.maxNewTokens,
       processLogits,
+      allowedTokens: constraint && (() => constraint.allowed()),
     });
 
-    const submissions = this.#submissions(request, reused);
-    const flight: Flight[] = [];
     const sampled: number[] = [];
+    const submissions = this.#submissions(request, reused, sampled);
+    const flight: Flight[] = [];
     let filled = reused;
     let accepted = 0;
     let kept: number | undefined;
@@ -213,9 +218,14 @@ export class Scheduler {
         }
         const oldest = flight.shift();
         if (!oldest) break;
-        const result = await this.#settled(oldest.result);
+        const results = await this.#settled(oldest.results);
         filled = Math.max(filled, oldest.filled);
-        if (result && result.count > sampled.length) {
+        for (const result of results) {
+          if (result.count <= sampled.length) {
+            // A step that chose nothing: the constraint has ended, and the model has no token to say so.
+            if (constraint?.isOver()) finishReason ??= "stop";
+            continue;
+          }
           if (result.invalid) {
             throw new WordloomError(
               "kernel-failed",
@@ -227,12 +237,13 @@ export class Scheduler {
             lastTokenMs = performance.now();
             firstTokenMs ??= lastTokenMs;
             const place = placeOf(result, endTokenIds);
+            if (!oldest.isForced) constraint?.accept(result.id);
             if (place === "end") finishReason = "stop";
             else {
               accepted++;
               kept = accept(result);
               if (kept !== undefined) finishReason = "stop";
-              else if (place === "last") finishReason = "length";
+              else if (place === "last") finishReason = constraint?.isOver() ? "stop" : "length";
             }
           }
         }
@@ -241,7 +252,7 @@ export class Scheduler {
       }
     } catch (error) {
       // The next run may only begin when nothing is in flight; what those steps give is of no more use.
-      if (!this.#failure) await this.#settled(Promise.allSettled(flight.map((one) => one.result)));
+      if (!this.#failure) await this.#settled(Promise.allSettled(flight.map((one) => one.results)));
       throw this.#failure ?? error;
     }
     finishReason ??= signal.aborted ? "abort" : "length";
@@ -250,6 +261,7 @@ export class Scheduler {
     const endMs = performance.now();
     return {
       finishReason,
+      ...(constraint && { constraint: finishReason === "stop" && constraint.isOver() ? "complete" : "cut" }),
       cachedTokens: reused,
       completionTokens: accepted,
       prefillMs: (firstTokenMs ?? endMs) - startMs,
@@ -259,17 +271,62 @@ export class Scheduler {
     };
   }
 
-  /** Everything a run submits, in order: the prompt's chunks, then as many steps as may give a token. */
-  *#submissions({ promptTokens, maxNewTokens }: RunRequest, start: number): Generator<Flight, void> {
-    for (const chunk of prefillChunks(start, promptTokens.length, this.#prefillChunk)) {
+  /**
+   * Everything a run submits, in order: the prompt's chunks, then as many steps as may give a token. What a constraint
+   * forces goes between the steps, and its first tokens directly after the prompt.
+   *
+   * @param sampled the answer's tokens, as far as they are known
+   */
+  *#submissions(request: RunRequest, start: number, sampled: readonly number[]): Generator<Flight, void> {
+    const { promptTokens, maxNewTokens } = request;
+    let forced = this.#forced(request, 0);
+    // The last prompt token runs with what is forced after it.
+    const end = promptTokens.length - (forced.length > 0 ? 1 : 0);
+    for (const chunk of prefillChunks(start, end, this.#prefillChunk)) {
       const tokens = promptTokens.subarray(chunk.start, chunk.end);
-      const result =
-        chunk.end === promptTokens.length
-          ? this.#backend.prefill(tokens, chunk.start, true)
-          : this.#backend.prefill(tokens, chunk.start, false).then(() => undefined);
-      yield inFlight(result, chunk.end);
+      const isLast = chunk.end === promptTokens.length;
+      const results = isLast
+        ? this.#backend.prefill(tokens, chunk.start, true).then((result) => [result])
+        : this.#backend.prefill(tokens, chunk.start, false).then(() => []);
+      yield inFlight(results, chunk.end);
     }
-    for (let token = 2; token <= maxNewTokens; token++) yield inFlight(this.#backend.step(), promptTokens.length);
+    let given = forced.length > 0 ? 0 : 1;
+    while (given < maxNewTokens) {
+      if (given > 0) forced = this.#forced(request, given);
+      if (forced.length > 0) yield this.#append(request, forced, sampled);
+      else
+        yield inFlight(
+          this.#backend.step().then((result) => [result]),
+          promptTokens.length,
+        );
+      given += Math.max(1, forced.length);
+    }
+  }
+
+  /** What comes next whatever the model says, as far as one chunk, the answer's limit and the context have room for it. */
+  #forced({ constraint, sampling, promptTokens, maxNewTokens }: RunRequest, written: number): readonly number[] {
+    // What else was likely is only told by a choice.
+    if (!constraint || sampling.topLogprobs > 0) return [];
+    const room = this.#backend.facts.contextLength + 1 - promptTokens.length - written;
+    return constraint.takeForced(Math.min(room, maxNewTokens - written, this.#prefillChunk));
+  }
+
+  #append({ promptTokens, maxNewTokens, sampling }: RunRequest, forced: readonly number[], sampled: readonly number[]) {
+    const tokens = Uint32Array.from(forced);
+    const previous = sampled.at(-1) ?? promptTokens[promptTokens.length - 1] ?? 0; // a prompt is never empty
+    const before = sampled.length;
+    const start = promptTokens.length - 1 + before;
+    const capacity = this.#backend.facts.contextLength + 1 - promptTokens.length;
+    const results = this.#backend.append(previous, tokens, start).then(({ logprobs, ranks, entropies }) =>
+      forced.map((id, at): StepResult => {
+        const count = before + at + 1;
+        const logprob = logprobs[at] ?? NaN;
+        const statistics = sampling.tokenStatistics ? { rank: ranks[at] ?? 0, entropy: entropies[at] ?? 0 } : undefined;
+        const done = count >= Math.min(maxNewTokens, capacity);
+        return { count, id, logprob, top: [], statistics, done, invalid: Number.isNaN(logprob) };
+      }),
+    );
+    return { ...inFlight(results, promptTokens.length), isForced: true };
   }
 
   async #score(tokens: Uint32Array, from: number, signal: AbortSignal): Promise<ScoredRows | undefined> {
@@ -360,15 +417,17 @@ export class Scheduler {
   }
 }
 
-/** A submitted chunk or step, and how many prompt positions are filled once it is through. */
+/** A submitted chunk or step, with the tokens it gives, and how many prompt positions are filled once it is through. */
 interface Flight {
-  result: Promise<StepResult | undefined>;
+  results: Promise<readonly StepResult[]>;
   filled: number;
+  /** The constraint has taken these tokens already. */
+  isForced: boolean;
 }
 
-function inFlight(result: Promise<StepResult | undefined>, filled: number): Flight {
-  result.catch(() => {}); // it is awaited later, in its turn; until then its failure is not unhandled
-  return { result, filled };
+function inFlight(results: Promise<readonly StepResult[]>, filled: number): Flight {
+  results.catch(() => {}); // it is awaited later, in its turn; until then its failure is not unhandled
+  return { results, filled, isForced: false };
 }
 
 const NOTHING_RUN: RunOutcome = {

@@ -188,7 +188,7 @@ test("kernels of the GPU tiers run on a device with default limits and no featur
         top: gpu.empty(160),
         vocabSize,
       },
-      { adjusted: true, top: true },
+      { adjusted: true, lookback: false, processed: false, masked: false, shaped: false, statistics: false, top: true },
     ),
   ]);
   gpu.run(list.flat());

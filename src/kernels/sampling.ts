@@ -26,6 +26,8 @@ export interface SamplerBuffers {
   lookback?: LookbackBuffers | undefined;
   /** [V] f32, with `processed`: the logits as the caller's own processor has left them. */
   processed?: GPUBuffer | undefined;
+  /** [ceil(V / 32)] u32, with `masked`: a bit for each id that may be chosen. */
+  allowed?: GPUBuffer | undefined;
   vocabSize: number;
 }
 
@@ -46,6 +48,8 @@ export interface SamplerKind {
   lookback: boolean;
   /** The scores come from the caller's own processor. */
   processed: boolean;
+  /** Only some ids may be chosen. */
+  masked: boolean;
   /** A cut by the distribution's shape is wanted. */
   shaped: boolean;
   statistics: boolean;
@@ -72,7 +76,8 @@ export function sampleDispatches(
   const { sequences, logits, scores, bias, usage, summaries, vocabSize } = buffers;
   const lookback = kind.lookback ? needed("lookback", buffers.lookback) : undefined;
   const source = kind.processed ? needed("processed logits", buffers.processed) : logits;
-  const adjusted = kind.adjusted || kind.lookback || kind.processed;
+  const allowed = kind.masked ? needed("mask", buffers.allowed) : undefined;
+  const adjusted = kind.adjusted || kind.lookback || kind.processed || kind.masked;
   checkSize("logits", source, vocabSize * 4);
   checkSize("summaries", summaries, tier.logitSlices * SUMMARY_BYTES);
   const shape = { V: vocabSize, SLICES: tier.logitSlices };
@@ -96,7 +101,7 @@ export function sampleDispatches(
     list.push(
       makeDispatch(context, "logits_adjust", {
         label: "logits_adjust",
-        ...(lookback && { defines: { HISTORY: true } }),
+        defines: { HISTORY: lookback !== undefined, MASKED: allowed !== undefined },
         constants: { V: vocabSize },
         bindings: {
           0: read(sequences),
@@ -106,6 +111,7 @@ export function sampleDispatches(
           4: lookback && write(lookback.matches),
           5: lookback && read(lookback.history),
           6: write(scores),
+          7: allowed && read(allowed),
         },
         grid: () => gridOf(Math.ceil(vocabSize / tier.workgroupSize)),
       }),

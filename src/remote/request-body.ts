@@ -101,6 +101,8 @@ const SAMPLING: Readonly<Record<string, Row<never>>> = {
 
 /** Of what is not sampling; a name that is missing here is refused unless it is empty or off. */
 const ANSWER: Readonly<Record<string, Row<never>>> = {
+  // Servers keep to their own part of JSON schema, and do not tell whether an answer that they cut was whole.
+  constraint: row<unknown>(undefined, {}),
   reusePrefix: row<boolean>(true, { "llama.cpp": as("cache_prompt") }),
   drySequenceBreakers: row<readonly string[]>(
     () => true,

@@ -27,6 +27,7 @@ export function placesOfEbnf(ebnf: string): number {
   };
   const tokens = /#[^\n]*|"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\{\s*(\d+)\s*(,?)\s*(\d*)\s*\}|[()]|[A-Za-z_][\w.-]*/g;
   for (const [token, min = "0", comma, max] of ebnf.matchAll(tokens)) {
+    if (token.startsWith("[")) refuseBeyondAscii(token);
     const group = groups.at(-1);
     if (token === "(") {
       groups.push({ sum: 0, last: 0 });
@@ -41,4 +42,18 @@ export function placesOfEbnf(ebnf: string): number {
     } else if (!token.startsWith("#")) add(token.startsWith('"') ? token.length - 2 : 1);
   }
   return groups.reduce((sum, group) => sum + group.sum + group.last, 0);
+}
+
+/** xgrammar 0.1.27 takes the characters of a class modulo 256; a text, and a negated class of ASCII, it reads well. */
+function refuseBeyondAscii(characterClass: string): void {
+  const escapes = characterClass.matchAll(/\\(?:x([0-9a-fA-F]+)|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/g);
+  const isBeyond = Array.from(escapes).some(([, x, u, long]) => Number.parseInt(x ?? u ?? long ?? "0", 16) > 0x7f);
+  if (!isBeyond && !/[^\0-\x7f]/.test(characterClass)) return;
+  throw new WordloomError(
+    "option-invalid",
+    `constraint.grammar has the class ${characterClass}; only ASCII is read there`,
+    {
+      remedy: 'List other characters as texts: ("é" | "ü"); or exclude ASCII ones: [^a-z]; or use constraint.regex.',
+    },
+  );
 }

@@ -3,6 +3,7 @@
  * wrong prefix, a lost chunk or a step too many changes the answer. It holds callers to the contract of backend.ts.
  */
 import type { Backend, BackendFacts, BeginOptions, Pooling, StepResult, ScoredRows } from "../backends/backend";
+import { NOTHING_CHOSEN } from "../backends/backend";
 import type { CacheLayout } from "../backends/cache-layout";
 import { WordloomError } from "../errors";
 
@@ -108,6 +109,18 @@ export class FakeBackend implements Backend {
   }
 
   /** A token's log-probability is its id, negated; its entropy the half of that, its rank the id. */
+  append(previous: number, tokens: Uint32Array, start: number): Promise<ScoredRows> {
+    this.#record({ call: "append", start, length: tokens.length });
+    this.#fill(Uint32Array.from([previous, ...tokens.subarray(0, -1)]), start);
+    this.#sampled.push(...tokens);
+    this.#last = { ...NOTHING_CHOSEN, count: this.#sampled.length, id: tokens.at(-1) ?? 0, done: false };
+    return this.#answer({
+      logprobs: Float32Array.from(tokens, () => -0.25),
+      entropies: Float32Array.from(tokens, () => 0.5),
+      ranks: Uint32Array.from(tokens, () => 1),
+    });
+  }
+
   score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
     this.#record({ call: "score", start, length: tokens.length });
     this.#fill(tokens, start);
@@ -126,18 +139,6 @@ export class FakeBackend implements Backend {
     return this.#answer(Float32Array.of(pooling === "mean" ? sum : (tokens.at(-1) ?? 0), tokens.length));
   }
 
-  async readLogits(): Promise<Float32Array> {
-    throw new Error("the loop never reads logits");
-  }
-
-  #record(call: FakeCall): void {
-    this.calls.push(call);
-    this.#options.onCall?.(this.calls.length);
-  }
-
-  #fill(tokens: Uint32Array, start: number): void {
-    const { contextLength } = this.facts;
-    if (tokens.length === 0 || tokens.length > this.maxPrefillTokens)
   /** A position's bytes are its token. */
   async exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
     if (end > this.#tokens.length) throw new Error(`position ${end} of ${this.#tokens.length}`);
@@ -151,6 +152,18 @@ export class FakeBackend implements Backend {
     this.#tokens = [...this.#tokens.slice(0, start), ...new Float32Array(bytes.slice().buffer)];
   }
 
+  async readLogits(): Promise<Float32Array> {
+    throw new Error("the loop never reads logits");
+  }
+
+  #record(call: FakeCall): void {
+    this.calls.push(call);
+    this.#options.onCall?.(this.calls.length);
+  }
+
+  #fill(tokens: Uint32Array, start: number): void {
+    const { contextLength } = this.facts;
+    if (tokens.length === 0 || tokens.length > this.maxPrefillTokens)
       throw new Error(`${tokens.length} tokens at once`);
     if (start > this.#tokens.length) throw new Error(`start ${start} after ${this.#tokens.length} tokens`);
     if (start + tokens.length > contextLength) throw new Error(`position ${start + tokens.length} of ${contextLength}`);
@@ -160,6 +173,9 @@ export class FakeBackend implements Backend {
   #sample(): StepResult {
     const begin = this.begins.at(-1);
     if (!begin) throw new Error("sampling before begin");
+    if (begin.allowedTokens && begin.allowedTokens() === undefined) {
+      return (this.#last = { ...(this.#last ?? NOTHING_CHOSEN), done: true });
+    }
     const id = (this.#options.next ?? hashNext)(this.#tokens);
     this.#sampled.push(id);
     this.#tokenCalls++;

@@ -35,7 +35,7 @@ export const LAYERS: Readonly<Record<string, Rule>> = {
   element: /*             */ rule("ui"),
   adapters: /*            */ rule("api chat", /*                                  */ "engine tokenizer"),
   ui: /*                  */ rule("api"),
-  api: /*                 */ rule("worker remote storage chat", /*                */ "engine tokenizer"),
+  api: /*                 */ rule("worker remote storage chat", /*                */ "engine tokenizer structured"),
   remote: /*              */ rule("storage chat", /*                              */ "engine tokenizer"),
   worker: /*              */ rule("engine", /*                                    */ "tokenizer storage"),
   engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage chat structured"),

@@ -13,11 +13,18 @@ import { ReadbackRing } from "../../gpu/readback-ring";
 import type { Tier } from "../../gpu/tier";
 import { chooseTier } from "../../kernels/choose-tier";
 import { paddedWidth, RECORD_BYTES, type KernelContext } from "../../kernels/kernel";
-import { sampleDispatches, SUMMARY_BYTES, type SamplerBuffers, type SamplerKind } from "../../kernels/sampling";
+import {
+  HISTORY_HEADER_BYTES,
+  sampleDispatches,
+  SUMMARY_BYTES,
+  type SamplerBuffers,
+  type SamplerKind,
+} from "../../kernels/sampling";
 import type { DecoderSpec, TensorName } from "../../models/decoder-spec";
 import type { DecoderProgram } from "../../models/operations";
 import {
   MAX_END_TOKENS,
+  NOTHING_CHOSEN,
   type Backend,
   type BackendFacts,
   type BeginOptions,
@@ -26,16 +33,16 @@ import {
   type ScoredRows,
   type StepResult,
 } from "../backend";
+import { cacheLayout, type CacheLayout } from "../cache-layout";
+import { CacheCopier } from "./cache-copier";
 import { fuse } from "./fuse";
+import { encodeBreakers, encodeHistory, hasPenalty, historyBytes, looksBack } from "./history";
 import { publishedFormats, weightBytes } from "./held-formats";
-import { encodeBreakers, encodeHistory, historyBytes, looksBack } from "./history";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
 import { Scorer } from "./scorer";
 import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
 import { WeightStore } from "./weight-store";
-import { cacheLayout, type CacheLayout } from "../cache-layout";
-import { CacheCopier } from "./cache-copier";
 
 export interface GpuBackendOptions extends Omit<PlanRequest, "published"> {
   spec: DecoderSpec;
@@ -100,20 +107,32 @@ interface Recording {
 }
 
 /** What the run under way samples with. */
-interface Sampling extends Pick<BeginOptions, "processLogits"> {
+interface Sampling extends Pick<BeginOptions, "processLogits" | "allowedTokens"> {
   list: readonly Dispatch[];
   topCount: number;
   tokenStatistics: boolean;
+  /** Whether the sampler reads the tokens from their history. */
+  looksBack: boolean;
+  promptLength: number;
   last: StepResult | undefined;
 }
 
 const PLAIN: SamplerKind = {
-  ...{ adjusted: false, lookback: false, processed: false, shaped: false, statistics: false, top: false },
+  ...{
+    adjusted: false,
+    lookback: false,
+    processed: false,
+    masked: false,
+    shaped: false,
+    statistics: false,
+    top: false,
+  },
 };
 
 class GpuBackend implements Backend {
   readonly runAhead = RUN_AHEAD;
   readonly maxPrefillTokens: number;
+  readonly cacheLayout: CacheLayout;
   readonly weights: WeightStore;
   readonly lost: Promise<Error>;
   readonly #gpu: GpuDevice;
@@ -132,7 +151,7 @@ class GpuBackend implements Backend {
   readonly #ring: ReadbackRing;
   readonly #recording: Promise<Recording>;
   readonly #scorer: Scorer;
-  readonly cacheLayout: CacheLayout;
+  readonly #cache: CacheCopier;
   /** Rejects everything pending on `dispose` and on a lost device. */
   readonly #ended: Promise<never>;
   #end: (error: WordloomError) => void = () => undefined;
@@ -151,7 +170,6 @@ class GpuBackend implements Backend {
     const head = headOf(fuse(program.head));
     const maxBindingBytes = Math.min(gpu.maxBindingBytes, options.maxBindingBytes ?? Infinity);
     const matrices = [
-  readonly #cache: CacheCopier;
       ...[...body, head].flatMap((operation) => (operation.kind === "matmul" ? [operation.matrix] : [])),
       { weights: [{ name: "token_embedding", rows: spec.vocabSize }], columns: spec.hiddenSize, gated: false },
     ];
@@ -207,6 +225,8 @@ class GpuBackend implements Backend {
       rowBytes: paddedWidth(spec.hiddenSize) * 4,
     };
     this.#logits = recorder.decodeValues.get(head.to, head.outputs);
+    this.cacheLayout = cacheLayout(spec, this.#plan.kvDtype);
+    this.#cache = new CacheCopier(device, recorder, this.cacheLayout, this.#plan.contextLength);
     this.#kernels = kernels;
     this.#sampler = {
       sequences: this.#sequences,
@@ -225,8 +245,6 @@ class GpuBackend implements Backend {
       recorder,
       head,
       weights: this.weights,
-    this.cacheLayout = cacheLayout(spec, this.#plan.kvDtype);
-    this.#cache = new CacheCopier(device, recorder, this.cacheLayout, this.#plan.contextLength);
       chunk: this.#chunk,
       maxRows: this.maxPrefillTokens,
       maxBindingBytes,
@@ -298,10 +316,10 @@ class GpuBackend implements Backend {
   }
 
   #beginWith(list: readonly Dispatch[], kind: SamplerKind, options: BeginOptions): void {
-    const { sampling, promptTokens, processLogits } = options;
+    const { sampling, promptTokens, processLogits, allowedTokens } = options;
     const { queue } = this.#device;
     queue.writeBuffer(this.#sequences, 0, encodeRecord(options, this.#plan.contextLength));
-    if (kind.adjusted || kind.lookback || kind.processed) {
+    if (kind.adjusted || kind.lookback || kind.processed || kind.masked) {
       const bias = new Float32Array(this.#vocabSize);
       for (const [id, value] of sampling.logitBias) bias[id] = value;
       queue.writeBuffer(this.#sampler.bias, 0, bias);
@@ -316,7 +334,18 @@ class GpuBackend implements Backend {
       queue.writeBuffer(lookback.matches, 0, new Uint32Array(this.#vocabSize));
     }
     const { topLogprobs: topCount, tokenStatistics } = sampling;
-    this.#sampling = { list, topCount, tokenStatistics, processLogits, last: undefined };
+    const { lookback: looksBack } = kind;
+    const promptLength = promptTokens.length;
+    this.#sampling = {
+      list,
+      topCount,
+      tokenStatistics,
+      processLogits,
+      allowedTokens,
+      looksBack,
+      promptLength,
+      last: undefined,
+    };
   }
 
   /** Records it when it is first asked for, with the buffers that only it needs. */
@@ -324,14 +353,15 @@ class GpuBackend implements Backend {
     const name = nameOf(kind);
     const known = this.#samplers.get(name);
     if (known) return known;
-    if (kind.lookback || kind.processed) await this.#makeRoomFor(kind);
+    if (kind.lookback || kind.processed || kind.masked) await this.#makeRoomFor(kind);
     const list = await sampleDispatches(this.#kernels, this.#sampler, kind);
     this.#samplers.set(name, list);
     return list;
   }
 
-  async #makeRoomFor({ lookback, processed }: SamplerKind): Promise<void> {
+  async #makeRoomFor({ lookback, processed, masked }: SamplerKind): Promise<void> {
     const { work } = this.#arenas;
+    if (masked) this.#sampler.allowed ??= work.storage("allowed tokens", Math.ceil(this.#vocabSize / 32) * 4);
     if (lookback) {
       this.#sampler.lookback ??= {
         history: work.storage("token history", historyBytes(this.#plan.contextLength)),
@@ -347,7 +377,8 @@ class GpuBackend implements Backend {
     try {
       await work.settled();
     } catch (error) {
-      this.#sampler.lookback = this.#sampler.processed = this.#logitsStaging = undefined;
+      this.#sampler.lookback = this.#sampler.processed = this.#sampler.allowed = undefined;
+      this.#logitsStaging = undefined;
       throw error;
     }
   }
@@ -410,11 +441,18 @@ class GpuBackend implements Backend {
   async #sample(encoder: GPUCommandEncoder, pass: GPUComputePassEncoder): Promise<StepResult> {
     const sampling = this.#sampling;
     if (sampling === undefined) throw new WordloomError("internal", "a step before begin()");
-    const { list, topCount, tokenStatistics, processLogits } = sampling;
-    if (processLogits) {
+    const { list, topCount, tokenStatistics, processLogits, allowedTokens } = sampling;
+    if (processLogits || allowedTokens) {
       pass.end();
       if (sampling.last?.done) return sampling.last; // the head writes nothing more, so there are no logits to show
-      await this.#processed(encoder, processLogits);
+      if (processLogits) await this.#processed(encoder, processLogits);
+      else this.#device.queue.submit([encoder.finish()]);
+      // The GPU is at the logits while the host finds out what may follow.
+      const allowed = allowedTokens?.();
+      if (allowedTokens && !allowed) return (sampling.last = { ...(sampling.last ?? NOTHING_CHOSEN), done: true });
+      if (allowed && this.#sampler.allowed) {
+        this.#device.queue.writeBuffer(this.#sampler.allowed, 0, allowed as Uint32Array<ArrayBuffer>); // never shared
+      }
       encoder = this.#device.createCommandEncoder({ label: "choice" });
       pass = encoder.beginComputePass({ label: "choice" });
     }
@@ -442,6 +480,25 @@ class GpuBackend implements Backend {
     const changed = await process(logits);
     if (this.#failure !== undefined) throw this.#failure;
     this.#device.queue.writeBuffer(processed, 0, changed as Float32Array<ArrayBuffer>); // never shared: it may be posted
+  }
+
+  async append(previous: number, tokens: Uint32Array, start: number): Promise<ScoredRows> {
+    const { queue } = this.#device;
+    const sampling = this.#sampling;
+    const last = tokens.at(-1);
+    if (sampling === undefined || last === undefined)
+      throw new WordloomError("internal", "append before begin, or of none");
+    const scored = this.score(Uint32Array.from([previous, ...tokens.subarray(0, -1)]), start, tokens);
+    const count = start + 1 - sampling.promptLength + tokens.length;
+    const { lookback } = this.#sampler;
+    if (sampling.looksBack && lookback) {
+      queue.writeBuffer(lookback.history, HISTORY_HEADER_BYTES + 4 * (start + 1), tokens.slice());
+    }
+    const rows = await scored;
+    // Behind what has been submitted: the record is the sequence's from here on.
+    queue.writeBuffer(this.#sequences, POSITION_OFFSET, new Uint32Array([start + tokens.length, last, count]));
+    sampling.last = { ...NOTHING_CHOSEN, count, id: last, done: false };
+    return rows;
   }
 
   async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
@@ -496,6 +553,17 @@ class GpuBackend implements Backend {
     }
   }
 
+  async exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    this.#recorded();
+    return this.#guard(this.#cache.read(start, end));
+  }
+
+  async importCache(start: number, bytes: Uint8Array): Promise<void> {
+    this.#recorded();
+    this.#cache.write(start, bytes);
+    await this.#guard(this.#device.queue.onSubmittedWorkDone());
+  }
+
   async dispose(): Promise<void> {
     this.#end(new WordloomError("disposed", "the generator was disposed of"));
     await this.#recording.catch(() => undefined);
@@ -528,13 +596,15 @@ class GpuBackend implements Backend {
 const GRACE_FOR_LOSS_MS = 50;
 const graceForLoss = () => new Promise((resolve) => setTimeout(resolve, GRACE_FOR_LOSS_MS));
 
-function kindOf({ sampling, processLogits }: BeginOptions): SamplerKind {
+function kindOf({ sampling, processLogits, allowedTokens }: BeginOptions): SamplerKind {
   const { logitBias, repetitionPenalty, frequencyPenalty, presencePenalty } = sampling;
   const isDraw = sampling.temperature > 0;
   return {
     adjusted: logitBias.size > 0 || repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0,
-    lookback: looksBack(sampling),
+    // Appended tokens are in the history, and not in the counts that the sampler keeps without one.
+    lookback: looksBack(sampling) || (allowedTokens !== undefined && hasPenalty(sampling)),
     processed: processLogits !== undefined,
+    masked: allowedTokens !== undefined,
     shaped: isDraw && (sampling.topNSigma > 0 || sampling.typicalP < 1 || sampling.xtcProbability > 0),
     statistics: sampling.tokenStatistics,
     top: sampling.topLogprobs > 0,
@@ -547,14 +617,3 @@ function nameOf(kind: SamplerKind): string {
     .flatMap(([name, isWanted]) => (isWanted ? [name] : []))
     .join(" ");
 }
-  async exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
-    this.#recorded();
-    return this.#guard(this.#cache.read(start, end));
-  }
-
-  async importCache(start: number, bytes: Uint8Array): Promise<void> {
-    this.#recorded();
-    this.#cache.write(start, bytes);
-    await this.#guard(this.#device.queue.onSubmittedWorkDone());
-  }
-

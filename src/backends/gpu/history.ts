@@ -22,15 +22,17 @@ export const historyBytes = (capacity: number) => HISTORY_HEADER_BYTES + 4 * (ca
 /** Whether anything looks at the tokens in their order, or changes from one token to the next. */
 export function looksBack(sampling: SamplingSettings): boolean {
   const { penaltyLastN, dryMultiplier, noRepeatNgramSize, minNewTokens, forcedTokens } = sampling;
-  const hasPenalty =
-    sampling.repetitionPenalty !== 1 || sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0;
   return (
-    (penaltyLastN !== Infinity && hasPenalty) ||
+    (penaltyLastN !== Infinity && hasPenalty(sampling)) ||
     dryMultiplier !== 0 ||
     noRepeatNgramSize !== 0 ||
     minNewTokens !== 0 ||
     forcedTokens.length > 0
   );
+}
+
+export function hasPenalty({ repetitionPenalty, frequencyPenalty, presencePenalty }: SamplingSettings): boolean {
+  return repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;
 }
 
 /** The prompt, and after it what the answer is forced to begin with; both as far as there are positions. */

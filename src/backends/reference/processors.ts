@@ -26,13 +26,15 @@ export interface ProcessedLogits {
 export interface ProcessingContext {
   /** Banned before `minNewTokens`. */
   endTokenIds?: readonly number[];
+  /** A bit for each id that is not banned; undefined: none is, by this. */
+  allowed?: Uint32Array | undefined;
   /** [V] what the caller's own processor made of the logits; default: the logits. */
   changed?: Float32Array;
 }
 
 /**
  * Bias and bans, then penalties; a ban (−inf) stays one, whatever follows:
- * - s += bias of the token; a bias of −inf bans it
+ * - s += bias of the token; a bias of −inf bans it, and so does an id's missing bit in `allowed`
  * - noRepeatNgramSize n: bans each token that followed, anywhere in prompt and answer, the n − 1 tokens they end with
  *   (transformers' NoRepeatNGramLogitsProcessor)
  * - before minNewTokens: bans the end tokens
@@ -49,7 +51,7 @@ export function processLogits(
   settings: SamplingSettings,
   promptTokens: ArrayLike<number>,
   answerTokens: ArrayLike<number>,
-  { endTokenIds = [], changed = logits }: ProcessingContext = {},
+  { endTokenIds = [], allowed, changed = logits }: ProcessingContext = {},
 ): ProcessedLogits {
   const scores = changed.map(cleanLogit);
   const change = (id: number, score: number): void => {
@@ -60,6 +62,7 @@ export function processLogits(
   };
   const history = [...Array.from(promptTokens), ...Array.from(answerTokens)];
   for (const [id, bias] of settings.logitBias) change(id, scoreOf(scores, id) + Math.fround(bias));
+  if (allowed) scores.forEach((_, id) => void (isIn(allowed, id) || change(id, -Infinity)));
   for (const id of completedNgrams(history, settings.noRepeatNgramSize)) change(id, -Infinity);
   if (answerTokens.length < settings.minNewTokens) for (const id of endTokenIds) change(id, -Infinity);
 
@@ -128,6 +131,10 @@ function matchedBefore(
     count++;
   }
   return count;
+}
+
+function isIn(words: Uint32Array, id: number): boolean {
+  return (((words[id >>> 5] ?? 0) >>> (id & 31)) & 1) === 1;
 }
 
 function clamp(score: number): number {

@@ -18,6 +18,7 @@ import type {
   ScoredRows,
   WeightDtype,
 } from "../backend";
+import { NOTHING_CHOSEN } from "../backend";
 import { bytesPerPosition, cacheLayout, type CacheLayout } from "../cache-layout";
 import { copyFromCache, copyToCache } from "./cache-copy";
 import { Interpreter } from "./interpreter";
@@ -142,25 +143,16 @@ class ReferenceBackend implements Backend {
     });
   }
 
-  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
-    const [ownTokens, ownTargets] = [tokens.slice(), targets.slice()];
+  append(previous: number, tokens: Uint32Array, start: number): Promise<ScoredRows> {
+    const own = tokens.slice();
     return this.enqueue(() => {
-      if (ownTargets.length !== ownTokens.length) {
-        throw new WordloomError("internal", `${ownTargets.length} targets for ${ownTokens.length} tokens`);
-      }
-      this.assertTokens(ownTargets);
-      const x = this.runTokens(ownTokens, start);
-      const logits = Float32Array.from(this.interpreter.runHead(this.program.head, x));
-      const { vocabSize } = this.spec;
-      const rows = Array.from(ownTargets, (target, row) => {
-        const own = logits.subarray(row * vocabSize, (row + 1) * vocabSize);
-        return { logprob: logSoftmaxAt(own, target), ...tokenStatistics(own, target) };
-      });
-      return {
-        logprobs: Float32Array.from(rows, ({ logprob }) => logprob),
-        entropies: Float32Array.from(rows, ({ entropy }) => entropy),
-        ranks: Uint32Array.from(rows, ({ rank }) => rank),
-      };
+      const run = this.currentRun();
+      const rows = this.scored(Uint32Array.from([previous, ...own.subarray(0, -1)]), start, own);
+      run.answerTokens.push(...own);
+      const id = own.at(-1);
+      if (id === undefined) throw new WordloomError("internal", "no tokens to append");
+      run.last = { ...NOTHING_CHOSEN, count: run.answerTokens.length, id, done: false };
+      return rows;
     });
   }
 
@@ -176,25 +168,34 @@ class ReferenceBackend implements Backend {
     });
   }
 
+  score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
+    const [ownTokens, ownTargets] = [tokens.slice(), targets.slice()];
+    return this.enqueue(() => this.scored(ownTokens, start, ownTargets));
+  }
+
+  private scored(tokens: Uint32Array, start: number, targets: Uint32Array): ScoredRows {
+    if (targets.length !== tokens.length) {
+      throw new WordloomError("internal", `${targets.length} targets for ${tokens.length} tokens`);
+    }
+    this.assertTokens(targets);
+    const x = this.runTokens(tokens, start);
+    const logits = Float32Array.from(this.interpreter.runHead(this.program.head, x));
+    const { vocabSize } = this.spec;
+    const rows = Array.from(targets, (target, row) => {
+      const own = logits.subarray(row * vocabSize, (row + 1) * vocabSize);
+      return { logprob: logSoftmaxAt(own, target), ...tokenStatistics(own, target) };
+    });
+    return {
+      logprobs: Float32Array.from(rows, ({ logprob }) => logprob),
+      entropies: Float32Array.from(rows, ({ entropy }) => entropy),
+      ranks: Uint32Array.from(rows, ({ rank }) => rank),
+    };
+  }
+
   readLogits(): Promise<Float32Array> {
     return this.enqueue(() => this.lastLogits());
   }
 
-  async dispose(): Promise<void> {
-    this.state = "disposed";
-    await this.queue;
-  }
-
-  /** Runs tokens through the body, filling the cache. @returns x [T, hiddenSize] */
-  private runTokens(tokens: Uint32Array, start: number): Float64Array {
-    const { length } = tokens;
-    if (length === 0 || length > MAX_PREFILL_TOKENS || start > this.filled || start + length > this.contextLength) {
-      throw new WordloomError(
-        "internal",
-        `${length} tokens at position ${start}; 1 to ${MAX_PREFILL_TOKENS} are taken at once, ` +
-          `${this.filled} positions of ${this.contextLength} are filled`,
-      );
-    }
   exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
     return this.enqueue(() => {
       this.assertPositions(start, end, this.filled);
@@ -217,6 +218,21 @@ class ReferenceBackend implements Backend {
     throw new WordloomError("internal", `positions ${start} to ${end} of a cache with ${limit}`);
   }
 
+  async dispose(): Promise<void> {
+    this.state = "disposed";
+    await this.queue;
+  }
+
+  /** Runs tokens through the body, filling the cache. @returns x [T, hiddenSize] */
+  private runTokens(tokens: Uint32Array, start: number): Float64Array {
+    const { length } = tokens;
+    if (length === 0 || length > MAX_PREFILL_TOKENS || start > this.filled || start + length > this.contextLength) {
+      throw new WordloomError(
+        "internal",
+        `${length} tokens at position ${start}; 1 to ${MAX_PREFILL_TOKENS} are taken at once, ` +
+          `${this.filled} positions of ${this.contextLength} are filled`,
+      );
+    }
     this.assertTokens(tokens);
     const x = this.interpreter.runBody(this.program.body, tokens, start);
     this.filled = start + length;
@@ -230,7 +246,10 @@ class ReferenceBackend implements Backend {
     const { promptTokens, answerTokens, endTokenIds } = run;
     const logits = this.lastLogits();
     const changed = (await run.processLogits?.(logits.slice())) ?? logits;
-    const choice = chooseToken(logits, run.sampling, promptTokens, answerTokens, this.filled, { endTokenIds, changed });
+    const allowed = run.allowedTokens?.();
+    if (run.allowedTokens && !allowed) return (run.last = { ...(run.last ?? NOTHING_CHOSEN), done: true });
+    const context = { endTokenIds, allowed, changed };
+    const choice = chooseToken(logits, run.sampling, promptTokens, answerTokens, this.filled, context);
     const { id } = choice;
     run.answerTokens.push(id);
     const count = run.answerTokens.length;

@@ -3,7 +3,15 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFil
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
-import { forbiddenIn, gzippedBytes, isChunk, isOnDemand, sizeTable, staticImportsOf, withExtensions } from "./check-build.mjs";
+import {
+  forbiddenIn,
+  gzippedBytes,
+  isChunk,
+  isOnDemand,
+  sizeTable,
+  staticImportsOf,
+  withExtensions,
+} from "./check-build.mjs";
 import { run } from "./run.mjs";
 
 /**

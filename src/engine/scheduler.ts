@@ -120,10 +120,6 @@ export class Scheduler {
     );
   }
 
-  /** Refuses everything pending and later with `disposed`, and frees the backend. */
-  async dispose(): Promise<void> {
-    this.#fail(new WordloomError("disposed", "this generator was disposed of"));
-    await this.#backend.dispose();
   /**
    * What the cache holds of positions `start` … `end` of these tokens; those that it does not hold are run first.
    *
@@ -174,6 +170,10 @@ export class Scheduler {
     );
   }
 
+  /** Refuses everything pending and later with `disposed`, and frees the backend. */
+  async dispose(): Promise<void> {
+    this.#fail(new WordloomError("disposed", "this generator was disposed of"));
+    await this.#backend.dispose();
   }
 
   async #generate(

@@ -12,7 +12,7 @@ import { decodeGgml } from "../formats/ggml-decode";
 import { allFinite, keepRows, keptAs, type KeptRows } from "../formats/ggml-kept";
 import { blockSize } from "../formats/ggml-types";
 import type { DecoderSpec } from "../models/decoder-spec";
-import type { ModelFiles } from "../storage/model-files";
+import type { ModelFile, ModelFiles } from "../storage/model-files";
 import { ByteReader } from "./byte-reader";
 import {
   planCheckpoint,
@@ -68,16 +68,23 @@ export async function loadWeights({
   signal?.throwIfAborted();
   const plan = await planCheckpoint(files, spec, signal, checkpoint);
   const totalBytes = plan.reduce((sum, { start, end }) => sum + end - start, 0);
-  const loader = new Loader(sink, new SideReader(plan));
+  let onPassed: (file: ModelFile, position: number) => void = () => undefined;
+  const loader = new Loader(sink, new SideReader(plan, (file, position) => onPassed(file, position)));
   let bytesBefore = 0;
   for (const planned of plan) {
     const { file, start, end } = planned;
     let reportedMs = -Infinity;
+    let reached = start;
     const report = (position: number) => {
+      // What lies beside quantized matrices may be fetched first, and with it what is before it.
+      reached = Math.max(reached, Math.min(position, end));
       const nowMs = performance.now();
       if (position < end && nowMs - reportedMs < REPORT_INTERVAL_MS) return;
       reportedMs = nowMs;
-      onProgress?.({ file: file.name, loadedBytes: bytesBefore + position - start, totalBytes });
+      onProgress?.({ file: file.name, loadedBytes: bytesBefore + reached - start, totalBytes });
+    };
+    onPassed = (passed, position) => {
+      if (passed === file) report(position);
     };
     report(start);
     await loader.loadFile(planned, report, signal);

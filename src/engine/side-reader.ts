@@ -27,7 +27,11 @@ export class SideReader {
   /** By the name of the tensor. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(plan: readonly PlannedFile[]) {
+  /** @param onPassed how far a file has come whose sides lie behind what is still to be fetched of it */
+  constructor(
+    plan: readonly PlannedFile[],
+    private readonly onPassed: (file: ModelFile, position: number) => void,
+  ) {
     const packed = plan.flatMap(({ tensors }) => tensors).flatMap((tensor) => tensor.packed ?? []);
     const sides = packed.flatMap(({ sides }) => sides);
     for (const { file } of plan) {
@@ -66,7 +70,8 @@ export class SideReader {
     if (run === undefined) throw new WordloomError("internal", `${name} is not among the planned tensors`);
     if (run.bytes === undefined) {
       const { file, start, end } = run;
-      const bytes = await readBytes(file, { start, end, maxBytes: end - start, signal });
+      const onPassed = (position: number) => this.onPassed(file, position);
+      const bytes = await readBytes(file, { start, end, maxBytes: end - start, signal, onPassed });
       if (bytes.length < end - start) {
         const message = `${file.name} ends at byte ${start + bytes.length}; its header describes data up to ${end}`;
         throw new WordloomError("file-invalid", message);

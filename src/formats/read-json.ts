@@ -99,9 +99,15 @@ export function parseJsonText(text: string, name: string): unknown {
  */
 export async function readBytes(
   file: ModelFile,
-  options: { start?: number; end?: number; maxBytes: number; signal?: AbortSignal | undefined },
+  options: {
+    start?: number;
+    end?: number;
+    maxBytes: number;
+    signal?: AbortSignal | undefined;
+    onPassed?: ((position: number) => void) | undefined;
+  },
 ): Promise<Uint8Array> {
-  const { start = 0, end, maxBytes, signal } = options;
+  const { start = 0, end, maxBytes, signal, onPassed } = options;
   const tooLarge = (bytes: string) =>
     new WordloomError("file-invalid", `${file.name} has ${bytes} bytes; at most ${maxBytes} are allowed for it`);
   const stated = end === undefined && file.sizeBytes !== undefined ? file.sizeBytes - start : 0;
@@ -110,6 +116,7 @@ export async function readBytes(
     start,
     ...(end === undefined ? {} : { end }),
     ...(signal === undefined ? {} : { signal }),
+    ...(onPassed === undefined ? {} : { onPassed }),
   });
   const expected = (end ?? file.sizeBytes ?? start) - start;
   let bytes = new Uint8Array(Math.min(Math.max(expected, FIRST_BYTES), maxBytes, MOST_BYTES_AHEAD));

@@ -52,7 +52,7 @@ export class KeptFile implements ModelFile {
     this.sha256 = options.sha256;
   }
 
-  async stream({ start = 0, end = Infinity, signal }: Parameters<ModelFile["stream"]>[0] = {}) {
+  async stream({ start = 0, end = Infinity, signal, onPassed }: Parameters<ModelFile["stream"]>[0] = {}) {
     signal?.throwIfAborted();
     this.#claimed ??= this.#claim(signal);
     await this.#claimed;
@@ -67,6 +67,11 @@ export class KeptFile implements ModelFile {
           try {
             for (;;) {
               if (position >= last || start >= last) break;
+              if (fromNetwork && position < (this.#kept?.readable ?? 0)) {
+                // Another stream of this file has fetched what comes next: it is not fetched twice.
+                await reader?.cancel();
+                reader = undefined;
+              }
               if (reader === undefined) {
                 fromNetwork = position >= (this.#kept?.readable ?? 0);
                 reader = (await this.#open(position, last, signal)).getReader();
@@ -81,7 +86,10 @@ export class KeptFile implements ModelFile {
               await this.#inTurn(() => this.#take(at, value));
               position += value.length;
               const wanted = value.subarray(Math.min(value.length, Math.max(0, start - at)));
-              if (wanted.length === 0) continue;
+              if (wanted.length === 0) {
+                onPassed?.(position);
+                continue;
+              }
               controller.enqueue(wanted);
               return;
             }

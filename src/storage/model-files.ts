@@ -13,8 +13,15 @@ export interface ModelFile {
    * The bytes from `start` (default 0) up to `end` (exclusive, default: the end), in order. Works without Range support
    * on the server (bytes before `start` are read and dropped, and the request is cancelled at `end`). A chunk's bytes are
    * there until the next read, which may take their buffer: copy what is to be kept.
+   *
+   * A file that is kept on this device is fetched from its beginning; `onPassed` is told how far it has come before `start`.
    */
-  stream(options?: { start?: number; end?: number; signal?: AbortSignal }): Promise<ReadableStream<Uint8Array>>;
+  stream(options?: {
+    start?: number;
+    end?: number;
+    signal?: AbortSignal;
+    onPassed?: (position: number) => void;
+  }): Promise<ReadableStream<Uint8Array>>;
 }
 
 /** Tells one model from another where files of several are kept. */

@@ -122,6 +122,43 @@ describe.each(["sync", "writable"] as const)("a model that is kept (%s)", (write
     expect(server.sentBytes).toBeLessThanOrEqual(1.05 * WEIGHTS.length + CONFIG.length);
   });
 
+  test("is not fetched twice where its end is read before its middle, and how far it has come is told", async () => {
+    let takenBytes = 0;
+    const counting: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const reader = response.body?.getReader();
+      const body = new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const part = await reader?.read();
+            if (part === undefined || part.done) return controller.close();
+            takenBytes += part.value.length;
+            controller.enqueue(part.value);
+          },
+          cancel: (reason) => reader?.cancel(reason),
+        },
+        { highWaterMark: 0 },
+      );
+      return new Response(body, response);
+    };
+    const { files, settle } = await open({ fetch: counting, sha256: { "model.safetensors": sha256(WEIGHTS) } });
+    const weights = await files.find("model.safetensors");
+    if (weights === undefined) throw new Error("a file is missing");
+    const reader = (await weights.stream({ start: 1000 })).getReader();
+    const parts = [(await reader.read()).value?.slice() ?? new Uint8Array()];
+    const passed: number[] = [];
+    const [start, end] = [1_900_000, 1_900_100];
+    const onPassed = (position: number) => passed.push(position);
+    const side = await readBytes(weights, { start, end, maxBytes: 100, onPassed });
+    expect(same(side, WEIGHTS.subarray(start, end))).toBe(true);
+    expect(passed.length).toBeGreaterThan(3);
+    expect(passed).toEqual([...passed].sort((a, b) => a - b));
+    for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value.slice());
+    expect(same(Buffer.concat(parts), WEIGHTS.subarray(1000))).toBe(true);
+    expect(await settle("loaded")).toMatchObject({ stored: true });
+    expect(takenBytes).toBeLessThan(1.1 * WEIGHTS.length);
+  });
+
   test("that 20 visits in a row fetch a part of is whole after the last, and at most 5 % is fetched twice", async () => {
     const random = seededRandom(6);
     const cuts = Array.from({ length: 20 }, () => 1 + Math.floor(random() * (WEIGHTS.length - 1))).sort(

@@ -42,6 +42,8 @@ const REMEDIES = {
   "server-failed": "The fault is the server's: load again later, or take the model from another server.",
   "storage-failed":
     "Close other tabs of this site, then try again; or delete the site's data in the browser's settings.",
+  "conversation-mismatch":
+    "Load the model it was saved with, in the same dtype and kvDtype; or restore it with withoutCache: true, for its messages alone.",
   "access-denied": "Pass headers with a token that may read this model.",
   "worker-failed": "Load again; with worker: false the engine runs on the page's own thread.",
   disposed: "Load the model again: this generator was disposed of.",

@@ -7,7 +7,7 @@ import type { AnswerSettings } from "../engine/engine";
 import type { ChatPromptOptions } from "./chat-options";
 import { resolveConstraint, type AnswerConstraint } from "./constraint-option";
 import type { LogitsProcessor } from "./logits-processor";
-import { flag, given, invalid, real, refuseUnknown, whole } from "./option-checks";
+import { flag, given, invalid, oneOf, real, refuseUnknown, whole } from "./option-checks";
 import { conflict, idsOf, resolveLogitBias, stringsOf } from "./token-options";
 
 /**
@@ -128,6 +128,16 @@ export interface GenerateOptions extends ChatPromptOptions {
    */
   constraint?: AnswerConstraint;
 
+  /**
+   * Where the context is full. "error" (default): a longer prompt is refused with prompt-too-long, and an answer ends with
+   * "length". "slide": the model sees the first `sinks` tokens and the last ones, and goes on; the last ones, half of the
+   * context, are run again each time the other half is full. What it no longer sees, penalties do not see either; the
+   * answer's before a slide counts as the prompt's. Not with a `constraint`.
+   */
+  fullContext?: "error" | "slide";
+  /** Of "slide": first tokens that stay in sight; 0 or more, at most the context less 2; default 4. */
+  sinks?: number;
+
   /** A whole number from 0 to 2^53 - 1; default: a random one, which `end.seed` tells. */
   seed?: number;
   /**
@@ -204,6 +214,8 @@ const KNOWN: Record<keyof GenerateOptions, true> = {
   forcedTokens: true,
   logitsProcessor: true,
   constraint: true,
+  fullContext: true,
+  sinks: true,
   seed: true,
   stop: true,
   stopTokenIds: true,
@@ -269,7 +281,19 @@ export function resolveGenerateOptions(
       ? stringsOf("drySequenceBreakers", options.drySequenceBreakers)
       : DRY_BREAKERS,
     reusePrefix: flag(options, "reusePrefix", true),
+    ...resolveSlide(options),
   };
+}
+
+/** As in Xiao et al. 2024, whose models did well with four. */
+export const DEFAULT_SINKS = 4;
+
+function resolveSlide(options: GenerateOptions): Pick<AnswerSettings, "slide"> {
+  if (oneOf(options, "fullContext", ["error", "slide"], "error") === "slide") {
+    return { slide: { sinks: whole(options, "sinks", DEFAULT_SINKS, { min: 0, max: Number.MAX_SAFE_INTEGER }) } };
+  }
+  if (given(options.sinks)) throw conflict('sinks is given without fullContext: "slide", and means nothing alone');
+  return {};
 }
 
 /** 53 random bits: every seed a caller can write down. */

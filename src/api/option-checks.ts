@@ -76,3 +76,17 @@ function inWords(value: unknown): string {
   if (typeof value === "object" && value !== null) return "an object";
   return String(value);
 }
+
+/** One of `values`, or `byDefault` where it is not set. */
+export function oneOf<K extends string, V extends string>(
+  options: { readonly [name in K]?: unknown },
+  name: K,
+  values: readonly V[],
+  byDefault: V,
+): V {
+  const value: unknown = options[name];
+  if (!given(value)) return byDefault;
+  const found = values.find((one) => one === value);
+  if (found === undefined) throw invalid(name, value, `one of ${values.map((one) => `"${one}"`).join(", ")}`);
+  return found;
+}

@@ -3,7 +3,7 @@ import type { BackendName } from "../engine/backends";
 import type { InternalOptions, LoadProgress, LoadRequest, ModelSource } from "../engine/load-model";
 import { WordloomError } from "../errors";
 import type { ConnectOptions } from "../worker/client";
-import { flag, given, invalid, refuseUnknown, whole } from "./option-checks";
+import { flag, given, invalid, oneOf, refuseUnknown, whole } from "./option-checks";
 
 /** Options of `TextGenerator.load`. Left out, undefined and null all mean "not set"; an unknown name is refused. */
 export interface LoadOptions {
@@ -260,17 +260,4 @@ function resolveInternal(internal: LoadOptions["internal"]): InternalOptions {
 
 function optionalWhole<K extends string>(options: { readonly [name in K]?: number }, name: K): number | undefined {
   return given(options[name]) ? whole(options, name, 1, { min: 1, max: Number.MAX_SAFE_INTEGER }) : undefined;
-}
-
-function oneOf<K extends string, V extends string>(
-  options: { readonly [name in K]?: unknown },
-  name: K,
-  values: readonly V[],
-  byDefault: V,
-): V {
-  const value: unknown = options[name];
-  if (!given(value)) return byDefault;
-  const found = values.find((one) => one === value);
-  if (found === undefined) throw invalid(name, value, `one of ${values.map((one) => `"${one}"`).join(", ")}`);
-  return found;
 }

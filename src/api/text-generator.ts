@@ -13,9 +13,12 @@ import { resolveConnectOptions, resolveFallback, type ConnectOptions, type Fallb
 import { embeddingOf, resolveEmbedOptions, type EmbedOptions } from "./embed-options";
 import { randomSeed, resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
+import { Conversation, type CheckedAnswer, type ConversationHost } from "./conversation";
+import { resolveConversationOptions, type ConversationOptions } from "./conversation-options";
 import { checkedProcessor } from "./logits-processor";
 import { checkIds, tagInput, type ModelInput } from "./model-input";
 import { flag, given, invalid, refuseUnknown } from "./option-checks";
+import type { RestoreOptions } from "./saved-conversation";
 import { currentBaseUrl, resolveLoadOptions, resolvePlanOptions, type LoadOptions, type PlanOptions } from "./options";
 
 export interface TokenizeOptions extends ChatPromptOptions {
@@ -141,17 +144,68 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
    */
   generate(input: ModelInput, options: GenerateOptions = {}): GenerationRun<PieceOf<Info>> {
     return new GenerationRun(given(options.signal) ? options.signal : undefined, (onChunk, signal) => {
-      this.#assertAlive();
-      const vocabSize = this.#vocabSize;
-      // Not every server takes a seed of more than 31 bits.
-      const drawSeed = this.info.backend === "remote" ? () => randomSeed() % 2 ** 31 : randomSeed;
-      const settings = resolveGenerateOptions(options, vocabSize, drawSeed);
-      const request = { ...settings, input: tagInput(input, vocabSize, resolveChatOptions(options)) };
-      const process = given(options.logitsProcessor) ? checkedProcessor(options.logitsProcessor) : undefined;
-      const { constraint } = settings;
-      const holds = constraint && (constraint.kind === "json-schema" ? "json" : "text");
+      const { settings, process, holds } = this.#check(options);
+      const request = { ...settings, input: tagInput(input, this.#vocabSize, resolveChatOptions(options)) };
       return { seed: settings.seed, holds, end: this.#engine.generate(request, onChunk, signal, process) };
     });
+  }
+
+  #check(options: GenerateOptions): CheckedAnswer {
+    this.#assertAlive();
+    const onServer = this.info.backend === "remote";
+    // Not every server takes a seed of more than 31 bits.
+    const drawSeed = onServer ? () => randomSeed() % 2 ** 31 : randomSeed;
+    const settings = resolveGenerateOptions(options, this.#vocabSize, drawSeed);
+    if (onServer && settings.slide) {
+      throw invalid("fullContext", options.fullContext, `"error" for a model on a server, whose context is its own`);
+    }
+    const process = given(options.logitsProcessor) ? checkedProcessor(options.logitsProcessor) : undefined;
+    const { constraint } = settings;
+    return { settings, process, holds: constraint && (constraint.kind === "json-schema" ? "json" : "text") };
+  }
+
+  /**
+   * Begins a conversation: messages that the model answers one after the other, whose keys and values stay in the cache.
+   *
+   * @throws WordloomError option-invalid, disposed
+   */
+  conversation(options: ConversationOptions = {}): Conversation<PieceOf<Info>> {
+    this.#assertAlive();
+    const { settings, history } = resolveConversationOptions(options, this.info.backend === "remote");
+    return new Conversation(this.#conversationHost(), settings, history);
+  }
+
+  /**
+   * A conversation as it was saved: on the same model it goes on without running anything again. (Where something else is
+   * run meanwhile, some of it is run again with the next message.)
+   *
+   * @param saved the name it was saved by, or what `toBlob` gave
+   * @param options.withoutCache takes its settings and messages alone, which any model may go on with; default false
+   * @throws WordloomError conversation-mismatch if another model, dtype or kvDtype computed it; file-invalid if it is
+   *   damaged; option-invalid where nothing has that name; storage-failed, disposed; `signal.reason` on abort
+   */
+  async restore(saved: string | Blob, options: RestoreOptions = {}): Promise<Conversation<PieceOf<Info>>> {
+    this.#assertAlive();
+    refuseUnknown(options, { withoutCache: true, signal: true }, "restore");
+    const signal = signalOf(options);
+    const withoutCache = flag(options, "withoutCache", false);
+    const { cache } = this.#engine;
+    if (!cache && !withoutCache) {
+      throw invalid("withoutCache", withoutCache, "true for a model on a server, whose cache is its own");
+    }
+    const { readSaved, savedFile } = await import("./saved-conversation");
+    const file = await savedFile(saved);
+    signal.throwIfAborted();
+    const sizes = { contextLength: this.info.contextLength ?? Infinity, vocabSize: this.#vocabSize };
+    const { settings, history } = await readSaved(file, withoutCache ? undefined : cache, sizes, signal);
+    if (!cache && settings.fullContext !== "error") {
+      throw invalid("fullContext", settings.fullContext, `"error" for a model on a server`);
+    }
+    return new Conversation(this.#conversationHost(), settings, history);
+  }
+
+  #conversationHost(): ConversationHost<PieceOf<Info>> {
+    return { engine: this.#engine, check: (options) => this.#check(options) };
   }
 
   /**

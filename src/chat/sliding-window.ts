@@ -8,8 +8,9 @@
 
 /** What of a text's tokens is seen: `sinks` first ones, and all from number `sinks + dropped` on. */
 export function seenTokens(tokens: Uint32Array, sinks: number, dropped: number): Uint32Array {
-  if (dropped === 0) return tokens;
-  const seen = new Uint32Array(Math.max(0, tokens.length - dropped));
+  // A template may have left out so much of earlier answers that nothing lies beyond: then all of it is seen again.
+  if (dropped === 0 || tokens.length <= sinks + dropped) return tokens;
+  const seen = new Uint32Array(tokens.length - dropped);
   seen.set(tokens.subarray(0, sinks));
   seen.set(tokens.subarray(sinks + dropped), sinks);
   return seen;

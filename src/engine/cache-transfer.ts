@@ -44,7 +44,6 @@ const PIECE_BYTES = 4 * 2 ** 20;
 
 export class CacheTransfer implements CacheAccess {
   readonly #scheduler: Scheduler;
-  readonly #backend: Backend;
   readonly #owner: CacheOwner;
   readonly #contextLength: number;
 
@@ -57,7 +56,6 @@ export class CacheTransfer implements CacheAccess {
   ) {
     const { format, arrays } = backend.cacheLayout;
     this.#scheduler = scheduler;
-    this.#backend = backend;
     this.#owner = {
       id: sha256OfText(JSON.stringify([fingerprint, dtype, format, arrays])),
       name: `${modelType}, weights ${dtype}, cache ${format}, ${arrays.length} arrays`,

@@ -7,13 +7,16 @@ import { WordloomError } from "../errors";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
 import type { ChatMessage, ChatOptions, Tokenizer } from "../tokenizer/tokenizer";
+import { withKnownIds } from "../chat/known-ids";
 import type { Constrainer, TokenConstraint } from "../structured/constrain";
 import type { Constraint } from "../structured/constraint";
 import { AnswerStream, type Chunk } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
 import { commonLength, rank, type Choice } from "./choice";
-import { Scheduler, type RunOutcome, type SchedulerOptions } from "./scheduler";
+import { Scheduler, type RunOutcome, type RunRequest, type SchedulerOptions } from "./scheduler";
+import { CacheTransfer, type CacheAccess } from "./cache-transfer";
 import { SequenceBreakers } from "./sequence-breakers";
+import { slidingAnswer, type SlidingOutcome } from "./sliding-answer";
 import { endTokensOf, type FinishReason } from "./stopping";
 
 export type { Pooling } from "../backends/backend";
@@ -24,6 +27,10 @@ export type TaggedInput = { kind: "text"; text: string } | { kind: "ids"; ids: U
 export interface ChatInput extends ChatOptions {
   kind: "chat";
   messages: readonly ChatMessage[];
+  /** An earlier prompt with its answer: where the new prompt's text begins alike, its ids stay. */
+  known?: Uint32Array;
+  /** The prompt itself, where the caller has it from `tokenize`: the messages are not rendered again. */
+  ids?: Uint32Array;
 }
 
 /** Checked options of one answer; like everything in a request, they can be posted to a worker. */
@@ -46,6 +53,8 @@ export interface AnswerSettings {
   /** Texts; the engine makes `sampling.dryBreakers` of them. */
   drySequenceBreakers: readonly string[];
   reusePrefix: boolean;
+  /** What goes on where the context is full, in place of the answer's end; see chat/sliding-window.ts. */
+  slide?: { sinks: number } | undefined;
 }
 
 export interface GenerateRequest extends AnswerSettings {
@@ -77,6 +86,11 @@ export interface GenerationEnd {
     /** Tokens of the answer, those of a stop string included; an end token is not counted. */
     completionTokens: number;
   };
+  /**
+   * Where the context was full: whole turns of a conversation that left it for good, and tokens that the model no longer
+   * saw at the end (with `slide`: of prompt and answer, after the sinks).
+   */
+  dropped?: { turns: number; tokens: number };
   timings: {
     /** From its turn until the first token. */
     prefillMs: number;
@@ -155,6 +169,8 @@ export interface Engine<Info = EngineInfo, Piece = Chunk> {
   /** Of messages: the whole prompt, whatever the option says. */
   tokenize(input: string | ChatInput, options: { addSpecialTokens: boolean }): Promise<number[]>;
   detokenize(ids: Uint32Array): Promise<string>;
+  /** What the KV cache holds, to be kept; a model that runs elsewhere gives nothing away. */
+  readonly cache?: CacheAccess;
   /** Refuses what is pending with `disposed` and frees everything; twice is once. */
   dispose(): Promise<void>;
 }
@@ -164,12 +180,15 @@ export interface EngineParts {
   tokenizer: Tokenizer;
   endTokenIds: readonly number[];
   info: EngineInfo;
+  /** Tells this model's numbers from any other's. */
+  fingerprint: string;
   scheduler: SchedulerOptions;
 }
 
 /** The engine on this thread. */
 export class LocalEngine implements Engine {
   readonly info: EngineInfo;
+  readonly cache: CacheAccess;
   readonly #tokenizer: Tokenizer;
   readonly #endTokenIds: readonly number[];
   readonly #scheduler: Scheduler;
@@ -180,12 +199,13 @@ export class LocalEngine implements Engine {
   #disposing: Promise<void> | undefined;
   #intake: Promise<unknown> = Promise.resolve();
 
-  constructor({ backend, tokenizer, endTokenIds, info, scheduler }: EngineParts) {
+  constructor({ backend, tokenizer, endTokenIds, info, fingerprint, scheduler }: EngineParts) {
     this.info = info;
     this.#tokenizer = tokenizer;
     this.#endTokenIds = endTokenIds;
     this.#breakers = new SequenceBreakers(tokenizer);
     this.#scheduler = new Scheduler(backend, scheduler);
+    this.cache = new CacheTransfer(this.#scheduler, backend, info, fingerprint);
   }
 
   async generate(
@@ -196,7 +216,7 @@ export class LocalEngine implements Engine {
   ): Promise<GenerationEnd> {
     const endTokenIds = endTokensOf(request, this.#endTokenIds, this.info.vocabSize);
     const { promptTokens, constraint } = await this.#inOrder(async () => ({
-      promptTokens: await this.#encode(request.input),
+      promptTokens: await this.#encode(request.input, request.slide !== undefined),
       constraint: request.constraint && (await this.#constrain(request.constraint, endTokenIds)),
     }));
     try {
@@ -224,39 +244,49 @@ export class LocalEngine implements Engine {
       // about all of the answer's bytes.
       continues: constraint !== undefined || promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
     });
-    const outcome = await this.#scheduler.generate(
-      {
-        promptTokens,
-        sampling: this.#withBreakers(request),
-        endTokenIds,
-        maxNewTokens,
-        maxTimeMs,
-        reusePrefix,
-        constraint,
-        processLogits:
-          processLogits &&
-          ((logits) =>
-            unlessStopped(
-              processLogits(logits, Uint32Array.from([...promptTokens, ...answerTokens]), promptTokens.length),
-              [signal, this.#disposed.signal],
-              logits,
-            )),
-      },
-      (result) => {
-        answerTokens.push(result.id);
-        const { chunk, keptTokens } = answer.push(result);
-        if (chunk) onChunk(parts?.add(chunk) ?? chunk);
-        return keptTokens;
-      },
-      signal,
-    );
+    const run = (part: RunRequest, written = 0) =>
+      this.#scheduler.generate(
+        part,
+        (result) => {
+          answerTokens.push(result.id);
+          const { chunk, keptTokens } = answer.push(result);
+          if (chunk) onChunk(parts?.add(chunk) ?? chunk);
+          return keptTokens === undefined ? undefined : keptTokens - written;
+        },
+        signal,
+      );
+    const whole: RunRequest = {
+      promptTokens,
+      sampling: this.#withBreakers(request),
+      endTokenIds,
+      maxNewTokens,
+      maxTimeMs,
+      reusePrefix,
+      constraint,
+      processLogits:
+        processLogits &&
+        ((logits) =>
+          unlessStopped(
+            processLogits(logits, Uint32Array.from([...promptTokens, ...answerTokens]), promptTokens.length),
+            [signal, this.#disposed.signal],
+            logits,
+          )),
+    };
+    const { contextLength } = this.info;
+    const outcome: RunOutcome & Partial<SlidingOutcome> = request.slide
+      ? await slidingAnswer(whole, { ...request.slide, contextLength }, answerTokens, run)
+      : await run(whole);
     if (outcome.finishReason !== "abort") {
       const rest = answer.finish();
       if (rest) onChunk(parts?.add(rest) ?? rest);
       const held = parts?.end();
       if (held) onChunk(held);
     }
-    return generationEnd(outcome, promptTokens.length, request.seed);
+    const { droppedTokens = 0 } = outcome;
+    return {
+      ...generationEnd(outcome, outcome.promptTokens ?? promptTokens.length, request.seed),
+      ...(droppedTokens > 0 ? { dropped: { turns: 0, tokens: droppedTokens } } : {}),
+    };
   }
 
   async score(input: TaggedInput, signal: AbortSignal): Promise<Score | undefined> {
@@ -310,9 +340,7 @@ export class LocalEngine implements Engine {
   async tokenize(input: string | ChatInput, options: { addSpecialTokens: boolean }): Promise<number[]> {
     this.#assertAlive();
     const isText = typeof input === "string";
-    return Array.from(
-      isText ? this.#tokenizer.encode(input, options) : await this.#tokenizer.encodeChat(input.messages, input),
-    );
+    return Array.from(isText ? this.#tokenizer.encode(input, options) : await this.#encodeChat(input));
   }
 
   async detokenize(ids: Uint32Array): Promise<string> {
@@ -353,20 +381,30 @@ export class LocalEngine implements Engine {
     return constrainer.start(constraint, endTokenIds);
   }
 
-  async #encode(input: TaggedInput): Promise<Uint32Array> {
+  async #encodeChat(input: ChatInput): Promise<Uint32Array> {
+    const { messages, known } = input;
+    const ids = await this.#tokenizer.encodeChat(messages, input);
+    if (!known) return ids;
+    return withKnownIds(ids, known, (id) =>
+      this.#tokenizer.isSpecial(id) ? undefined : this.#tokenizer.bytesOf(id, false),
+    );
+  }
+
+  /** @param mayBeLonger than the context */
+  async #encode(input: TaggedInput, mayBeLonger = false): Promise<Uint32Array> {
     this.#assertAlive();
     const tokens =
       input.kind === "text"
         ? this.#tokenizer.encode(input.text, { addSpecialTokens: true })
         : input.kind === "chat"
-          ? await this.#tokenizer.encodeChat(input.messages, input)
+          ? (input.ids ?? (await this.#encodeChat(input)))
           : input.ids;
     if (tokens.length === 0) {
       throw new WordloomError("option-invalid", "the input gives no tokens, and this model adds none of its own", {
         remedy: "Give at least one character or token id.",
       });
     }
-    this.#assertFits(tokens);
+    if (!mayBeLonger) this.#assertFits(tokens);
     return tokens;
   }
 

@@ -25,6 +25,11 @@ export async function slidingAnswer(
   if (sinks > contextLength - 2) {
     throw new WordloomError("option-invalid", `sinks is ${sinks}; a context of ${contextLength} has room for two less`);
   }
+  if (request.constraint) {
+    throw new WordloomError("option-invalid", 'constraint and fullContext: "slide" are given: a form has an end', {
+      remedy: "Remove one of them.",
+    });
+  }
   const startMs = performance.now();
   let seen = request.promptTokens;
   let outcome: SlidingOutcome | undefined;

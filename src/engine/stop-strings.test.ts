@@ -24,6 +24,7 @@ function writing(tokens: readonly (readonly number[])[], runAhead: number): Loca
     tokenizer: tokenizer as Tokenizer, // of a prompt of ids nothing else is asked
     endTokenIds: [END],
     info: { contextLength: 1000, vocabSize: bytes.length } as EngineInfo, // all that the engine asks of it
+    fingerprint: "",
     scheduler: { runAhead },
   });
 }

@@ -18,8 +18,8 @@ export class PortWorker implements WorkerLike {
     port2.start();
   }
 
-  postMessage(message: Message): void {
-    this.#channel.port1.postMessage(message);
+  postMessage(message: Message, options: { transfer: Transferable[] }): void {
+    this.#channel.port1.postMessage(message, options);
   }
 
   addEventListener(type: string, listener: ((event: MessageEvent<Message>) => void) | ((event: Event) => void)): void {

@@ -1,5 +1,6 @@
 /** The caller's side: an engine in a dedicated worker, or, where none can be had, on this thread. */
 import type { Chunk } from "../engine/answer-stream";
+import type { CacheAccess } from "../engine/cache-transfer";
 import type { Choice } from "../engine/choice";
 import type {
   ChatInput,
@@ -21,7 +22,7 @@ import { startWorker } from "./start-worker";
 
 /** What the client needs of a Worker; a pair of ports behind it in tests. */
 export interface WorkerLike {
-  postMessage(message: Message): void;
+  postMessage(message: Message, options: { transfer: Transferable[] }): void;
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
   addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
   terminate(): void;
@@ -120,6 +121,11 @@ interface Pending {
 class WorkerEngine implements Engine {
   readonly #worker: WorkerLike;
   readonly #pending = new Map<number, Pending>();
+  readonly cache: CacheAccess = {
+    owner: () => this.#ask({ type: "cache-owner" }),
+    read: (tokens, start, signal) => this.#ask({ type: "read-cache", tokens, start }, signal),
+    write: (tokens, piece, signal) => this.#ask({ type: "write-cache", tokens, piece }, signal),
+  };
   #nextId = 1;
   #info: EngineInfo | undefined;
   /** Set for good by a crash or by `dispose`. */
@@ -275,7 +281,8 @@ class WorkerEngine implements Engine {
   }
 
   #post(message: ClientMessage): void {
-    this.#worker.postMessage(message);
+    const ask = message.kind === "ask" ? message.ask : undefined;
+    this.#worker.postMessage(message, { transfer: ask?.type === "write-cache" ? [ask.piece.bytes.buffer] : [] });
   }
 }
 

@@ -3,6 +3,7 @@
  * ending it ends all of them.
  */
 import type { Chunk } from "../engine/answer-stream";
+import type { CacheAccess } from "../engine/cache-transfer";
 import type { Engine, ProcessLogits } from "../engine/engine";
 import type { LoadProgress, LoadRequest } from "../engine/load-model";
 import { WordloomError } from "../errors";
@@ -39,7 +40,7 @@ export class Host {
     this.#running.set(id, controller);
     try {
       const value = await this.#answer(id, ask, controller.signal);
-      this.#post({ kind: "done", id, value });
+      this.#post({ kind: "done", id, value }, typeof value === "object" && "bytes" in value ? movable(value) : []);
     } catch (error) {
       this.#post({ kind: "failed", id, error: WordloomError.from(error).toPlain() });
     } finally {
@@ -76,6 +77,12 @@ export class Host {
         return engine.tokenize(ask.input, { addSpecialTokens: ask.addSpecialTokens });
       case "detokenize":
         return engine.detokenize(ask.ids);
+      case "cache-owner":
+        return cacheOf(engine).owner();
+      case "read-cache":
+        return cacheOf(engine).read(ask.tokens, ask.start, signal);
+      case "write-cache":
+        return cacheOf(engine).write(ask.tokens, ask.piece, signal);
       case "dispose":
         await engine.dispose();
         return undefined;
@@ -93,9 +100,19 @@ export class Host {
       });
   }
 
-  #post(message: HostMessage): void {
-    this.#port.postMessage(message);
+  #post(message: HostMessage, transfer: Transferable[] = []): void {
+    this.#port.postMessage(message, { transfer });
   }
+}
+
+function cacheOf({ cache }: Engine): CacheAccess {
+  if (!cache) throw new WordloomError("internal", "this engine gives nothing of its cache away");
+  return cache;
+}
+
+/** What of a piece of the cache is moved to the other thread. `bytes` of a model's info are numbers. */
+function movable({ bytes }: { bytes: unknown }): Transferable[] {
+  return bytes instanceof Uint8Array ? [bytes.buffer as ArrayBuffer] : []; // made by the backend, never shared
 }
 
 /** Between two messages with text: each costs the page's thread a task; two frames is sooner than anyone reads. */

@@ -1,5 +1,6 @@
 /** Everything that crosses the border between page and worker; the one place where a message gets a shape. */
 import type { Chunk } from "../engine/answer-stream";
+import type { CacheOwner, CachePiece } from "../engine/cache-transfer";
 import type { Choice } from "../engine/choice";
 import type {
   ChatInput,
@@ -23,6 +24,10 @@ export type Ask =
   | { type: "embed"; input: TaggedInput; pooling: Pooling }
   | { type: "tokenize"; input: string | ChatInput; addSpecialTokens: boolean }
   | { type: "detokenize"; ids: Uint32Array }
+  | { type: "cache-owner" }
+  /** The piece's bytes are moved, not copied; so they are in `write-cache`. */
+  | { type: "read-cache"; tokens: Uint32Array; start: number }
+  | { type: "write-cache"; tokens: Uint32Array; piece: CachePiece }
   | { type: "dispose" };
 
 /** The value that `done` brings for each. */
@@ -34,6 +39,9 @@ export interface Answers {
   embed: Float64Array | undefined;
   tokenize: number[];
   detokenize: string;
+  "cache-owner": CacheOwner;
+  "read-cache": CachePiece | undefined;
+  "write-cache": boolean;
   dispose: undefined;
 }
 
@@ -61,6 +69,6 @@ export type Message = ClientMessage | HostMessage;
 
 /** What host and client need of a Worker, a worker's own scope, or a MessagePort. */
 export interface Port {
-  postMessage(message: Message): void;
+  postMessage(message: Message, options: { transfer: Transferable[] }): void;
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
 }

@@ -38,6 +38,7 @@ const HEADLINES: Record<WordloomErrorCode, string> = {
   "rate-limited": "The server wants fewer requests.",
   "server-failed": "The server failed.",
   "storage-failed": "The browser's storage could not be used.",
+  "conversation-mismatch": "The conversation was saved with another model.",
   "access-denied": "The server does not give out this model.",
   "worker-failed": "The engine stopped.",
   disposed: "The model is no longer loaded.",

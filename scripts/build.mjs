@@ -102,7 +102,6 @@ function filesBelow(folder, ending) {
 
 function check(folder, limitKb) {
   const written = filesBelow(folder, ".js").map((file) => ({ file, text: readFileSync(file, "utf8") }));
-  const onDemand = written.filter(({ file }) => isOnDemand(file));
   for (const { file, text } of written) {
     const named = staticImportsOf(text).find(isOnDemand);
     if (named) throw new Error(`${relative(root, file)} loads ${named} at once, not when it is asked for`);

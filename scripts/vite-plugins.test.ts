@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { minifyWgsl, tokenizerOnlyPlugin } from "./vite-plugins";
+import { minifyWgsl, plainWorkerUrls, tokenizerOnlyPlugin } from "./vite-plugins";
 
 test("minified WGSL has no comments or indentation, and each statement on its old line", () => {
   const source = [
@@ -28,4 +28,11 @@ test("an import of the whole @xenova/transformers package is refused", () => {
   const resolve = resolveId as (source: string, importer?: string) => unknown;
   expect(() => resolve("@xenova/transformers", "/src/tokenizer/a.ts")).toThrow("src/tokenizers.js");
   expect(resolve("@xenova/transformers/src/tokenizers.js", "/src/tokenizer/a.ts")).toBeUndefined();
+});
+
+test("a worker's address is written as bundlers know it, in as many characters", () => {
+  const built = "new Worker(new URL(new URL(`worker-Dg_9.js`,import.meta.url).href),{type:`module`})";
+  const plain = plainWorkerUrls(built);
+  expect(plain.replace(/ +,/, ",")).toBe('new Worker(new URL("./worker-Dg_9.js",import.meta.url),{type:`module`})');
+  expect(plain).toHaveLength(built.length);
 });

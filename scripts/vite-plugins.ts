@@ -81,6 +81,17 @@ export function tokenizerOnlyPlugin(): Plugin {
 const WORKER_URL = 'new URL("./worker.ts", import.meta.url)';
 
 /**
+ * `new Worker(new URL("./worker.js", import.meta.url))` as bundlers know it, who then take the worker's own imports along:
+ * the build writes a URL of a URL. Blanks keep the length, and so the places that the source map names.
+ */
+export function plainWorkerUrls(code: string): string {
+  return code.replace(
+    /\bnew URL\(new URL\(([`"'])(?:\.\/)?([\w./-]+)\1,\s*import\.meta\.url\)\.href\)/g,
+    (whole, _, path: string) => `new URL("./${path}",import.meta.url)`.padEnd(whole.length),
+  );
+}
+
+/**
  * Builds the worker as one more entry of the page's own build, so that the engine, which the page also holds in case no
  * worker can be had, is written and downloaded once. (Vite would bundle all of it a second time, for the worker alone.)
  */
@@ -96,6 +107,9 @@ export function sharedWorkerPlugin(): Plugin {
       if (!worker) throw new Error("src/worker/worker.ts is missing");
       const reference = this.emitFile({ type: "chunk", id: worker.id, name: "worker" });
       return { code: code.replace(WORKER_URL, `new URL(import.meta.ROLLUP_FILE_URL_${reference})`), map: null };
+    },
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle)) if (file.type === "chunk") file.code = plainWorkerUrls(file.code);
     },
   };
 }

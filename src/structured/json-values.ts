@@ -37,9 +37,14 @@ export function listOf(item: Expression, count: { min: number; max: number }): E
   return count.min === 0 ? optional(items) : items;
 }
 
-/** A key that is none of `names`, and what follows it. */
-export function entry(names: readonly string[], value: Expression): Expression {
-  return sequence(quoted(otherThan(names.map((name) => Array.from(name)))), text(": "), value);
+/** Any key, and what follows it. */
+export function entry(key: Expression, value: Expression): Expression {
+  return sequence(key, text(": "), value);
+}
+
+/** Every key but these. */
+export function keyOtherThan(names: readonly string[]): Expression {
+  return quoted(otherThan(names.map((name) => Array.from(name))));
 }
 
 /** Every text but these. */
@@ -59,7 +64,7 @@ export function valueRules(): [name: string, body: Expression][] {
   const string = quoted(repeat(ANY_CHAR, 0, Infinity));
   const number = decimals({ ...{ minimum: undefined, maximum: undefined }, ...NO_EXCLUSIVE }) ?? text("0");
   const many = { min: 0, max: Infinity };
-  const object = sequence(text("{"), listOf(entry([], ANY_VALUE), many), text("}"));
+  const object = sequence(text("{"), listOf(entry(string, ANY_VALUE), many), text("}"));
   const array = sequence(text("["), listOf(ANY_VALUE, many), text("]"));
   return [["value", choice(string, number, object, array, text("true"), text("false"), text("null"))]];
 }

@@ -11,7 +11,7 @@ const ANNOTATIONS = [
 
 /** By the type of value they are about. */
 export const KEYWORDS_OF_TYPE: Readonly<Record<string, readonly string[]>> = {
-  object: ["properties", "required", "additionalProperties", "minProperties", "maxProperties"],
+  object: ["properties", "required", "additionalProperties", "propertyNames", "minProperties", "maxProperties"],
   array: ["items", "prefixItems", "minItems", "maxItems"],
   string: ["minLength", "maxLength", "pattern", "format"],
   number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],

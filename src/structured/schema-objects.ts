@@ -1,5 +1,5 @@
 import { choice, EMPTY, optional, sequence, text, type Expression } from "./expression";
-import { ANY_VALUE, entry, listOf } from "./json-values";
+import { ANY_VALUE, entry, keyOtherThan, listOf } from "./json-values";
 import { countAt, isObject, listAt, refusal, type SchemaObject } from "./schema-keywords";
 
 /** What reading an object or array needs of the whole schema. */
@@ -36,8 +36,9 @@ export function objectExpression(schema: SchemaObject, path: string, context: Sc
   if (entries.length === 0) {
     if (min > 1) throw refusal(path, `has minProperties ${min}: keys may be the same`, "At most 1 is enforced here.");
     if (min > max) throw refusal(path, `has minProperties ${min} and maxProperties ${max}; no object has both`);
-    return braced(listOf(entry([], extraValue), { min, max }));
+    return braced(listOf(entry(keyExpression(schema, path, context), extraValue), { min, max }));
   }
+  if ("propertyNames" in schema) throw refusal(path, "has propertyNames beside properties that it lists");
   if (min > entries.filter(({ needed }) => needed).length || max < entries.length) {
     throw refusal(
       path,
@@ -47,8 +48,16 @@ export function objectExpression(schema: SchemaObject, path: string, context: Sc
   }
   const hasMore = extra !== undefined && extra !== true && extra !== false;
   if (hasMore && max !== Infinity) throw refusal(path, "has maxProperties and additionalProperties together");
-  const more = hasMore ? entry([...names, ...unlisted], extraValue) : undefined;
+  const more = hasMore ? entry(keyOtherThan([...names, ...unlisted]), extraValue) : undefined;
   return braced(entriesExpression(entries, more, context));
+}
+
+function keyExpression(schema: SchemaObject, path: string, context: SchemaContext): Expression {
+  const names = schema["propertyNames"] ?? {};
+  if (!isObject(names) || (names["type"] ?? "string") !== "string") {
+    throw refusal(`${path}.propertyNames`, "must be a schema of strings");
+  }
+  return context.expressionOf({ ...names, type: "string" }, `${path}.propertyNames`);
 }
 
 const property = (name: string, value: Expression): Expression => sequence(text(`${JSON.stringify(name)}: `), value);

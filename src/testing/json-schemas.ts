@@ -50,8 +50,11 @@ export const JSON_SCHEMAS: Readonly<Record<string, Record<string, unknown>>> = {
   "keys of other scripts": object({ größe: count, 名前: word, 'a"b\\c': { type: "null" } }),
   "nested objects": object({ who: object({ first: word, last: word }), where: object({ x: count, y: count }) }),
   "objects four deep": object({ a: object({ b: object({ c: object({ d: { type: "boolean" } }) }) }) }),
-  "a map": { type: "object", additionalProperties: count, maxProperties: 2 },
-  "a map of one": { type: "object", additionalProperties: { type: "boolean" }, minProperties: 1, maxProperties: 1 },
+  "a map": { type: "object", additionalProperties: count, propertyNames: { maxLength: 4 }, maxProperties: 2 },
+  "a map of one": {
+    ...{ type: "object", additionalProperties: { type: "boolean" }, propertyNames: { pattern: "^[a-z]{2}$" } },
+    ...{ minProperties: 1, maxProperties: 1 },
+  },
   "a list of integers": list(count, 1, 4),
   "an empty list": list(count, 0, 0),
   "a list of lists": list(list(count, 1, 2), 1, 2),

@@ -4,7 +4,7 @@ import { AnswerParts, type AnswerPart } from "../chat/answer-parts";
 import { WordloomError } from "../errors";
 import type { Tokenizer } from "../tokenizer/tokenizer";
 import type { Chunk } from "./answer-stream";
-import type { ChatInput, TaggedInput } from "./engine";
+import type { ChatInput, TaggedInput } from "./request";
 
 export class ChunkParts {
   readonly #parts: AnswerParts;

@@ -6,13 +6,14 @@ import type { Backend, BackendFacts, Pooling, SamplingSettings } from "../backen
 import { WordloomError } from "../errors";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
-import type { ChatMessage, ChatOptions, Tokenizer } from "../tokenizer/tokenizer";
+import type { Tokenizer } from "../tokenizer/tokenizer";
 import { withKnownIds } from "../chat/known-ids";
 import type { Constrainer, TokenConstraint } from "../structured/constrain";
 import type { Constraint } from "../structured/constraint";
 import { AnswerStream, type Chunk } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
 import { commonLength, rank, type Choice } from "./choice";
+import type { ChatInput, GenerateRequest, TaggedInput } from "./request";
 import { Scheduler, type RunOutcome, type RunRequest, type SchedulerOptions } from "./scheduler";
 import { CacheTransfer, type CacheAccess } from "./cache-transfer";
 import { SequenceBreakers } from "./sequence-breakers";
@@ -20,46 +21,7 @@ import { slidingAnswer, type SlidingOutcome } from "./sliding-answer";
 import { endTokensOf, type FinishReason } from "./stopping";
 
 export type { Pooling } from "../backends/backend";
-
-/** What to continue: text (as it is), ids (exactly these), messages (through the chat template). */
-export type TaggedInput = { kind: "text"; text: string } | { kind: "ids"; ids: Uint32Array } | ChatInput;
-
-export interface ChatInput extends ChatOptions {
-  kind: "chat";
-  messages: readonly ChatMessage[];
-  /** An earlier prompt with its answer: where the new prompt's text begins alike, its ids stay. */
-  known?: Uint32Array;
-  /** The prompt itself, where the caller has it from `tokenize`: the messages are not rendered again. */
-  ids?: Uint32Array;
-}
-
-/** Checked options of one answer; like everything in a request, they can be posted to a worker. */
-export interface AnswerSettings {
-  sampling: SamplingSettings;
-  /** The seed that `sampling.seed` holds in halves. */
-  seed: number;
-  maxNewTokens: number;
-  /** From its turn on; undefined: as long as it takes. */
-  maxTimeMs: number | undefined;
-  /** None of them empty. */
-  stop: readonly string[];
-  /** Beside the model's end tokens, or beside `endTokenIds`. */
-  stopTokenIds: readonly number[];
-  /** In place of the model's own. */
-  endTokenIds: readonly number[] | undefined;
-  ignoreEos: boolean;
-  /** Undefined: none. With one there are no stop strings, forced tokens or least number of tokens. */
-  constraint?: Constraint | undefined;
-  /** Texts; the engine makes `sampling.dryBreakers` of them. */
-  drySequenceBreakers: readonly string[];
-  reusePrefix: boolean;
-  /** What goes on where the context is full, in place of the answer's end; see chat/sliding-window.ts. */
-  slide?: { sinks: number } | undefined;
-}
-
-export interface GenerateRequest extends AnswerSettings {
-  input: TaggedInput;
-}
+export type { AnswerSettings, ChatInput, GenerateRequest, TaggedInput } from "./request";
 
 /**
  * The caller's own processor of logits; each step waits for it. It gets copies, and what it gives is checked.

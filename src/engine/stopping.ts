@@ -1,7 +1,7 @@
 /** When an answer is over, and why: one decision for each sampled token. */
 import { MAX_END_TOKENS } from "../backends/backend";
 import { WordloomError } from "../errors";
-import type { AnswerSettings } from "./engine";
+import type { AnswerSettings } from "./request";
 
 /**
  * stop: an end token or a stop string; length: maxNewTokens, or the context is full; time: maxTimeMs; abort: the caller.

@@ -101,6 +101,22 @@ describe("through a port", () => {
     expect(engine.info).toEqual({ ...here.info, worker: true, workerReason: "a dedicated worker" });
   });
 
+  test("what the cache holds crosses it whole, both ways, and its bytes are moved", async () => {
+    const { engine } = await connect(inWorker);
+    const here = await loadEngine(LOAD, { onProgress: () => {}, signal: never, worker: false, workerReason: "" });
+    const tokens = Uint32Array.of(1, 2, 3, 4, 5);
+    const [piece, same] = await Promise.all([engine, here].map((one) => one.cache?.read(tokens, 1, never)));
+    expect(piece).toEqual(same);
+    expect(piece).toMatchObject({ start: 1, end: 5 });
+    expect(await engine.cache?.owner()).toEqual(await here.cache?.owner());
+    if (!piece) throw new Error("there is no piece");
+    const first = await here.cache?.read(tokens.subarray(0, 1), 0, never);
+    const { engine: other } = await connect(inWorker);
+    expect(await other.cache?.write(tokens, piece, never)).toBe(false); // position 0 is not there
+    expect(first && (await other.cache?.write(tokens, first, never))).toBe(true);
+    expect(first?.bytes.length).toBe(0);
+  });
+
   test("the caller's processor of logits runs here, and what it gives is chosen from there", async () => {
     const { engine } = await connect(inWorker);
     const seen: number[][] = [];

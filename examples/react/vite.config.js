@@ -1,0 +1,8 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./", // works in any folder of a server
+  publicDir: "../../public", // the model; on a site of your own: public/models/wordloom-stories
+  worker: { format: "es" }, // Wordloom's worker loads parts of itself when it needs them
+  optimizeDeps: { exclude: ["wordloom"] }, // so that the development server finds the worker beside the library
+});

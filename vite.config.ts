@@ -30,7 +30,7 @@ export default defineConfig({
   build: { modulePreload: false },
   optimizeDeps: {
     exclude: ["@xenova/transformers", "@mlc-ai/web-xgrammar"],
-    include: ["@huggingface/jinja", ...(underTest ? ["ai", "openai"] : [])],
+    include: ["@huggingface/jinja", ...(underTest ? ["ai", "ajv/dist/2020", "openai"] : [])],
   },
   ...(stories === undefined ? {} : { server: { fs: { allow: [".", stories] } } }),
   worker: { format: "es", plugins: () => [wgslPlugin(), tokenizerOnlyPlugin(), xgrammarPlugin()] },

@@ -4,8 +4,10 @@ import { fakeConversations, type FakeConversations } from "../testing/fake-conve
 import type { FakeBackendOptions } from "../testing/fake-backend";
 import { goldenFolder, readFolderJson } from "../testing/golden-models";
 import { createTokenizer } from "../tokenizer/load-tokenizer";
-import type { Conversation } from "./conversation";
-import type { ConversationOptions, SendOptions } from "./conversation-options";
+import { messagesOf } from "../chat/turns";
+import { Conversation } from "./conversation";
+import { resolveConversationOptions, type ConversationOptions, type SendOptions } from "./conversation-options";
+import { readSaved } from "./saved-conversation";
 
 const CHATML =
   "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}" +
@@ -383,4 +385,45 @@ test("what the caller changes of messages changes nothing of the conversation", 
   given[0] = { role: "user", content: "changed" };
   (chat.messages[0] as { content: string }).content = "changed, too";
   expect(chat.messages).toEqual([{ role: "user", content: "a" }]);
+});
+
+test("sinks alone, and sliding with a constraint, are refused by generate", async () => {
+  const { engine, host } = made();
+  expect(() => host.check({ sinks: 2 } as SendOptions)).toThrow(/sinks is given without fullContext/);
+  expect(() => host.check({ fullContext: "forget" } as never)).toThrow(/fullContext is "forget"/);
+  const { settings } = host.check({ fullContext: "slide" } as SendOptions);
+  expect(settings.slide).toEqual({ sinks: 4 });
+  const request = { ...settings, input: { kind: "ids", ids: Uint32Array.of(7) } } as const;
+  const constraint = { kind: "regex", source: "a", flags: "u" } as const;
+  const refused = engine.generate({ ...request, constraint }, () => {}, new AbortController().signal);
+  await expect(refused).rejects.toThrow(/constraint and fullContext: "slide"/);
+});
+
+test("without a cache of its own, as on a server, a conversation is its messages", async () => {
+  const { engine, host } = made();
+  const seen: unknown[] = [];
+  const elsewhere: typeof host = {
+    ...host,
+    engine: {
+      ...{ score: engine.score, choose: engine.choose, embed: engine.embed, detokenize: engine.detokenize },
+      ...{ info: { contextLength: undefined, backend: "remote" }, tokenize: engine.tokenize, dispose: engine.dispose },
+      generate: (request, onChunk, signal) => {
+        seen.push(request.input);
+        return engine.generate(request, onChunk, signal);
+      },
+    },
+  };
+  expect(() => resolveConversationOptions({ fullContext: "slide" }, true)).toThrow(/for a model on a server/);
+  const { settings, history } = resolveConversationOptions({ system: "S" }, true);
+  const chat = new Conversation(elsewhere, settings, history);
+  await said(chat, ["a", "b"]);
+  expect(seen.at(-1)).toEqual({ kind: "chat", messages: chat.messages.slice(0, -1) });
+  expect(chat.remaining).toBeUndefined();
+  const { history: kept } = await readSaved(
+    await chat.toBlob(),
+    undefined,
+    { contextLength: 1000, vocabSize: 400 },
+    new AbortController().signal,
+  );
+  expect(messagesOf(kept)).toEqual(chat.messages);
 });

@@ -47,7 +47,7 @@ export interface ConversationHost<Piece> {
  * earlier answers change the text: then the rest of that answer is run once more.)
  *
  * The model has one cache: what is written in between (another conversation, a fork, `generate`) takes its place, but for
- * the tokens that both begin with, and the next `send` runs the rest again. Ids do not depend on it.
+ * the tokens that both begin with, and the next `send` runs the rest again. But for rounding, nothing depends on it.
  */
 export class Conversation<Piece extends ConversationPiece = Chunk> {
   readonly #host: ConversationHost<Piece>;

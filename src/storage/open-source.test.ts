@@ -176,4 +176,16 @@ describe("addresses", () => {
       message: expect.stringMatching(message) as string,
     });
   });
+
+  test("of a browser extension, a file that is not there is as one that a server does not have", async () => {
+    const files = await openSource("chrome-extension://abc/models/m", {
+      fetch: async (input) => {
+        const { url } = new Request(input);
+        if (url.endsWith("/config.json")) return new Response("{}", { headers: { "content-length": "2" } });
+        throw new TypeError("Failed to fetch");
+      },
+    });
+    expect(await files.find("config.json")).toBeDefined();
+    expect(await files.find("model.safetensors.index.json")).toBeUndefined();
+  });
 });

@@ -1,6 +1,7 @@
 /** From what the caller names to the files behind it. */
 import { WordloomError } from "../errors";
 import { openDirectoryHandle } from "./directory-handle";
+import { extensionFetch, isExtension } from "./extension-files";
 import { openFileList } from "./file-list";
 import type { ModelFiles } from "./model-files";
 import { openHub, parseHubSource, type HubOptions } from "./hub";
@@ -39,6 +40,7 @@ export async function openSource(
     const { openNodeFolder } = await import("./node-folder");
     return openNodeFolder(text);
   }
+  if (isExtension(url)) return openUrlFolder(url, { ...options, fetch: extensionFetch(options.fetch) });
   if (!/^https?:$/.test(url.protocol)) {
     throw new WordloomError("source-unsupported", `${text} begins with ${url.protocol}, which names no model folder`);
   }

@@ -38,7 +38,9 @@ export const LAYERS: Readonly<Record<string, Rule>> = {
   api: /*                 */ rule("worker remote storage chat", /*                */ "engine tokenizer structured"),
   remote: /*              */ rule("storage chat", /*                              */ "engine tokenizer"),
   worker: /*              */ rule("engine", /*                                    */ "tokenizer storage"),
-  engine: /*              */ rule("backends backends/gpu backends/reference models formats tokenizer storage chat structured"),
+  engine: /*              */ rule(
+    "backends backends/gpu backends/reference models formats tokenizer storage chat structured",
+  ),
   "backends/gpu": /*      */ rule("backends models kernels gpu formats"),
   "backends/reference": /**/ rule("backends models"),
   backends: /*            */ rule("models", /*                                      */ "formats"),
@@ -87,6 +89,7 @@ function onlyTypes(node: ts.ImportDeclaration | ts.ExportDeclaration): boolean {
 /** Every module a source text names: static and dynamic imports, re-exports, and imports inside types. */
 export function importsOf(text: string): Import[] {
   const imports: Import[] = [];
+  const file = ts.createSourceFile("source.ts", text, ts.ScriptTarget.Latest);
   const visit = (node: ts.Node): void => {
     if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier) {
       if (ts.isStringLiteral(node.moduleSpecifier))
@@ -96,7 +99,9 @@ export function importsOf(text: string): Import[] {
       // A computed target cannot be checked, so it is reported under its own text.
       if (target)
         imports.push({
-          specifier: ts.isStringLiteralLike(target) ? target.text : `(${target.getText()})`,
+          specifier: ts.isStringLiteralLike(target)
+            ? target.text
+            : `(${text.slice(target.getStart(file), target.end)})`,
           typeOnly: false,
         });
     } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
@@ -105,7 +110,7 @@ export function importsOf(text: string): Import[] {
     }
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile("source.ts", text, ts.ScriptTarget.Latest, true));
+  visit(file);
   return imports;
 }
 

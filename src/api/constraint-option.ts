@@ -28,7 +28,8 @@ export function resolveConstraint(
 ): Constraint | undefined {
   const value: unknown = options.constraint;
   if (!given(value)) return undefined;
-  const entries = typeof value === "object" && value !== null ? Object.entries(value).filter(([, one]) => given(one)) : [];
+  const entries =
+    typeof value === "object" && value !== null ? Object.entries(value).filter(([, one]) => given(one)) : [];
   const [entry] = entries;
   const kind = KINDS.find((name) => name === entry?.[0]);
   if (entry === undefined || entries.length !== 1 || kind === undefined) {

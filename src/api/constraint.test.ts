@@ -2,41 +2,15 @@
 import { Ajv2020 } from "ajv/dist/2020";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TextGenerator, type GenerateOptions } from "../index";
+import { anythingWriter } from "../testing/anything-writer";
 import { JSON_SCHEMAS } from "../testing/json-schemas";
 import { modelFolder } from "../testing/model-folder";
-import { scriptedCheckpoint } from "../testing/scripted-checkpoint";
 import type { AnswerConstraint } from "./constraint-option";
-
-/** All bytes, in the tokenizer's alphabet, behind the end, the beginning, and a token that is special. */
-const PRINTABLE = [...Array.from({ length: 94 }, (_, i) => 33 + i), ...range(161, 172), ...range(174, 255)];
-const REST = range(0, 255).filter((byte) => !PRINTABLE.includes(byte));
-const BYTES = [
-  ...PRINTABLE.map((byte) => String.fromCharCode(byte)),
-  ...REST.map((_, i) => String.fromCharCode(256 + i)),
-];
-const PIECES = ["<|end|>", "<|go|>", ...BYTES, "<|tool|>"];
-const SPECIAL = PIECES.length - 1;
-const SIZE = 288;
-
-function range(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
-}
-
-/** Logits without any order, the same each time; ends and special tokens are what it likes best. */
-function anything(last: number, next: number): number {
-  if (next === 0 || next === SPECIAL || next >= PIECES.length) return 9;
-  const mixed = Math.imul(last * 7919 + next * 104729 + 13, 0x9e3779b1) >>> 0;
-  return (mixed % 1000) / 125;
-}
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 let writer: TextGenerator;
 beforeAll(async () => {
-  const files = scriptedCheckpoint({
-    ...{ pieces: PIECES, size: SIZE, table: anything, contextLength: 600 },
-    added: new Map([0, 1, SPECIAL].map((id) => [id, true])),
-  });
-  writer = await TextGenerator.load(modelFolder(files), { backend: "reference" });
+  writer = await TextGenerator.load(modelFolder(anythingWriter({ contextLength: 600 })), { backend: "reference" });
 });
 afterAll(() => writer.dispose());
 

@@ -10,6 +10,7 @@ import type {
   LanguageModelV4Usage,
   SharedV4Warning,
 } from "@ai-sdk/provider";
+import type { AnswerConstraint } from "../../api/constraint-option";
 import type { GenerateOptions } from "../../api/generate-options";
 import type { AnswerPart } from "../../chat/answer-parts";
 import { joinParts } from "../../chat/assistant-message";
@@ -99,7 +100,9 @@ function settingsOf(
 ): { settings: GenerateOptions; warnings: SharedV4Warning[] } {
   const { temperature, topP, topK, presencePenalty, frequencyPenalty, seed, stopSequences, abortSignal } = options;
   const tools = toolsOf(options);
+  const constraint = constraintOf(options, generator, tools.length > 0);
   const given = {
+    constraint,
     ...{ temperature, topP, topK, presencePenalty, frequencyPenalty, seed },
     stop: stopSequences?.length ? stopSequences : undefined,
     tools: tools.length === 0 ? undefined : tools,
@@ -110,14 +113,29 @@ function settingsOf(
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     ...options.providerOptions?.["wordloom"],
   } as GenerateOptions; // `generate` checks each by its name
-  return { settings, warnings: warningsOf(options) };
+  return { settings, warnings: warningsOf(options, constraint !== undefined) };
+}
+
+/** A constraint holds for the whole answer, calls too; a server's is its own affair. */
+function constraintOf(
+  { responseFormat }: LanguageModelV4CallOptions,
+  { info }: AdaptedGenerator,
+  hasTools: boolean,
+): AnswerConstraint | undefined {
+  if (responseFormat?.type !== "json" || hasTools || info.backend === "remote") return undefined;
+  return { jsonSchema: (responseFormat.schema ?? { type: "object" }) as Record<string, unknown> };
 }
 
 /** By the SDK's own custom what cannot be done is told, and not refused, where the SDK checks the outcome itself. */
-function warningsOf({ responseFormat, reasoning, tools = [] }: LanguageModelV4CallOptions): SharedV4Warning[] {
+function warningsOf(
+  { responseFormat, reasoning, tools = [] }: LanguageModelV4CallOptions,
+  isConstrained: boolean,
+): SharedV4Warning[] {
   const warnings: SharedV4Warning[] = [];
   const warn = (feature: string, details: string) => warnings.push({ type: "unsupported", feature, details });
-  if (responseFormat?.type === "json") warn("responseFormat", "nothing makes the model write JSON");
+  if (responseFormat?.type === "json" && !isConstrained) {
+    warn("responseFormat", "nothing makes the model write JSON: not together with tools, and not on a server");
+  }
   if (reasoning !== undefined && reasoning !== "provider-default") {
     warn("reasoning", "pass what the model's template reads in providerOptions.wordloom.templateOptions");
   }

@@ -50,6 +50,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   logitBias: "logit_bias",
   topLogprobs: "top_logprobs",
   templateOptions: "chat_template_kwargs",
+  constraint: "response_format",
   temperature: "temperature",
   seed: "seed",
   stop: "stop",

@@ -40,7 +40,7 @@ export function chatPlan(fields: RequestFields, generator: AdaptedGenerator): Ch
   const templateOptions = fields.record("chat_template_kwargs"); // vLLM's name, and llama.cpp's
   const options: GenerateOptions = {
     ...samplingOf(fields),
-    ...structureOf(fields),
+    ...structureOf(fields, tools.length > 0),
     ...(tools.length === 0 ? {} : { tools }),
     ...(topLogprobs === undefined ? {} : { topLogprobs }),
     ...(templateOptions === undefined ? {} : { templateOptions }),

@@ -2,6 +2,9 @@
 import OpenAI, { APIError, APIUserAbortError } from "openai";
 import { describe, expect, test } from "vitest";
 import { WordloomError } from "../../errors";
+import { TextGenerator } from "../../index";
+import { anythingWriter } from "../../testing/anything-writer";
+import { modelFolder } from "../../testing/model-folder";
 import { loadScriptedChat, TOOL_TEMPLATE } from "../../testing/scripted-chat";
 import type { AdaptedGenerator } from "../generator";
 import { createOpenAIFetch, type OpenAIModels } from "./index";
@@ -222,6 +225,36 @@ describe("chat completions", () => {
   });
 });
 
+describe("response_format", async () => {
+  const template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  const files = modelFolder(anythingWriter({ contextLength: 400, chatTemplate: template }));
+  const writer = clientOf(await TextGenerator.load(files, { backend: "reference" }));
+  const schema = {
+    ...{ type: "object", properties: { city: { type: "string", maxLength: 5 }, sunny: { type: "boolean" } } },
+    ...{ required: ["city", "sunny"], additionalProperties: false },
+  };
+  const json_schema = { name: "weather", strict: true, schema };
+
+  test("json_schema gives what the schema allows, whole or in a stream", async () => {
+    const request = { model, messages, temperature: 0, response_format: { type: "json_schema" as const, json_schema } };
+    const { choices } = await writer.chat.completions.create(request);
+    expect(choices[0]?.finish_reason).toBe("stop");
+    expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({
+      city: expect.stringMatching(/^.{0,5}$/su) as string,
+      sunny: expect.any(Boolean) as boolean,
+    });
+    const stream = writer.chat.completions.stream(request);
+    expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe(choices[0]?.message.content);
+  });
+
+  test("what max_tokens cuts is told by its finish_reason", async () => {
+    const { choices } = await writer.chat.completions.create({
+      ...{ model, messages, response_format: { type: "json_object" }, max_tokens: 1 },
+    });
+    expect(choices[0]).toMatchObject({ finish_reason: "length", message: { content: "{" } });
+  });
+});
+
 describe("completions", () => {
   test("whole, of several prompts, with log-probabilities", async () => {
     const answer = await client.completions.create({ model, prompt: ["a>", "b~"], logprobs: 1, max_tokens: 2 });
@@ -284,8 +317,14 @@ describe("what is not honoured is refused by its name", () => {
       "unsupported",
     ],
     ["tools", { tools: [{ type: "function", function: { name: "a b" } }] }, "option-invalid"],
-    ["response_format", { response_format: { type: "json_object" } }, "unsupported"],
-    ["response_format", { response_format: { type: "json_schema", json_schema: {} } }, "unsupported"],
+    ["response_format", { response_format: { type: "xml" } }],
+    ["response_format", { response_format: { type: "json_object" }, tools }, "unsupported"],
+    ["response_format.json_schema", { response_format: { type: "json_schema", json_schema: {} } }],
+    [
+      "response_format",
+      { response_format: { type: "json_schema", json_schema: { name: "a", schema: { not: {} } } } },
+      "option-invalid",
+    ],
     ["reasoning_effort", { reasoning_effort: "low" }, "unknown_parameter"],
     ["modalities", { modalities: ["text", "audio"] }, "unsupported"],
     ["store", { store: true }, "unsupported"],

@@ -188,11 +188,13 @@ export interface LanguageModelPromptOptions {
 }
 
 /**
- * The one place where a constraint would become options of `generate`.
+ * `responseConstraint` → the constraint of `generate`. It is not shown to the model, with `omitResponseConstraintInput` or
+ * without.
  *
- * @throws TypeError for what is no constraint; a DOMException NotSupportedError for what is one
+ * @param hasTools a constraint holds for the whole answer, so that a call could not be written
+ * @throws TypeError for what is no constraint; a DOMException NotSupportedError together with tools
  */
-export function constraintOf(options: LanguageModelPromptOptions): GenerateOptions {
+export function constraintOf(options: LanguageModelPromptOptions, hasTools: boolean): GenerateOptions {
   const constraint: unknown = options.responseConstraint;
   if (constraint === undefined || constraint === null) {
     if (options.omitResponseConstraintInput === true) {
@@ -202,5 +204,7 @@ export function constraintOf(options: LanguageModelPromptOptions): GenerateOptio
   }
   if (typeof constraint !== "object")
     throw new TypeError("responseConstraint must be a RegExp or a JSON schema object");
-  throw notSupported("responseConstraint is not supported yet: nothing would enforce it");
+  if (hasTools) throw notSupported("responseConstraint is not supported in a session with tools");
+  if (constraint instanceof RegExp) return { constraint: { regex: constraint } };
+  return { constraint: { jsonSchema: constraint as Record<string, unknown> } }; // `generate` reads it
 }

@@ -27,6 +27,7 @@ const NAMES: Partial<Record<WordloomErrorCode, string>> = {
   "config-unsupported": "NotSupportedError",
   "tokenizer-unsupported": "NotSupportedError",
   "webgpu-unavailable": "NotSupportedError",
+  "wasm-refused": "NotSupportedError",
   "device-limit": "NotSupportedError",
   "network-failed": "NetworkError",
   "cors-refused": "NetworkError",
@@ -42,6 +43,12 @@ export function domFailure(error: unknown, otherwise: string): unknown {
   if (error instanceof DOMException || error instanceof TypeError || error instanceof RangeError) return error;
   const { code, message, remedy } = WordloomError.from(error);
   return new DOMException(`${message}. ${remedy}`, NAMES[code] ?? otherwise);
+}
+
+/** What is wrong with a constraint is that it is not supported. */
+export function constraintFailure(error: unknown): unknown {
+  const isRefused = error instanceof WordloomError && error.code === "option-invalid";
+  return isRefused ? notSupported(`responseConstraint: ${error.message}`) : error;
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. What was promised goes on by itself. */

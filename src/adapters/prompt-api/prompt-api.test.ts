@@ -1,6 +1,9 @@
 /** What the Prompt API's explainer says, one test for each behaviour, with a model whose answers are written down. */
 import { describe, expect, test, vi } from "vitest";
 import { WordloomError } from "../../errors";
+import { TextGenerator } from "../../index";
+import { anythingWriter } from "../../testing/anything-writer";
+import { modelFolder } from "../../testing/model-folder";
 import { loadScriptedChat } from "../../testing/scripted-chat";
 import type { AdaptedGenerator } from "../generator";
 import {
@@ -217,10 +220,33 @@ describe("prompting", () => {
 });
 
 describe("response constraints", () => {
-  test.each([[/a+/], [{ type: "object" }]])("%j is not supported yet", async (responseConstraint) => {
-    const session = await LanguageModel.create();
-    await expect(session.prompt("A", { responseConstraint })).rejects.toEqual(named("NotSupportedError"));
-    await expect(session.measureContextUsage("A", { responseConstraint })).rejects.toEqual(named("NotSupportedError"));
+  const template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  const load = (contextLength: number) =>
+    TextGenerator.load(modelFolder(anythingWriter({ contextLength, chatTemplate: template })), {
+      backend: "reference",
+    });
+
+  test("a JSON schema and a RegExp are enforced", async () => {
+    const session = await createLanguageModel(await load(300)).create();
+    const responseConstraint = { type: "array", items: { enum: ["a", "b"] }, minItems: 1, maxItems: 2 };
+    expect(await session.measureContextUsage("A", { responseConstraint })).toBeGreaterThan(0);
+    expect(JSON.parse((await session.prompt("A", { responseConstraint })) as string)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^[ab]$/)]) as string[],
+    );
+    expect(await session.prompt("B", { responseConstraint: /[0-9]{3}|none/ })).toMatch(/^([0-9]{3}|none)$/);
+  });
+
+  test("what is not enforced is a NotSupportedError, and so is a constraint beside tools", async () => {
+    const model = createLanguageModel(await load(300));
+    const session = await model.create();
+    await expect(session.prompt("A", { responseConstraint: { not: {} } })).rejects.toEqual(named("NotSupportedError"));
+    await expect(session.prompt("A", { responseConstraint: /a/i })).rejects.toEqual(named("NotSupportedError"));
+  });
+
+  test("an answer that the context cuts is an OperationError, not half an answer", async () => {
+    const session = await createLanguageModel(await load(40)).create();
+    const responseConstraint = { type: "string", minLength: 60 };
+    await expect(session.prompt("A", { responseConstraint })).rejects.toEqual(named("OperationError"));
   });
 
   test("neither a RegExp nor an object is a TypeError, and so is omitting what is not there", async () => {

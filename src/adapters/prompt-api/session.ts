@@ -13,7 +13,7 @@ import {
   type LanguageModelTool,
   type SessionSampling,
 } from "./create-options";
-import { domFailure, quotaExceeded, unlessAborted } from "./failures";
+import { constraintFailure, domFailure, quotaExceeded, unlessAborted } from "./failures";
 import { readPrompt, type LanguageModelMessageContent, type LanguageModelPrompt } from "./prompt-messages";
 import { LanguageModelToolCall } from "./tool-values";
 
@@ -140,7 +140,7 @@ export class Session extends EventTarget {
   /** Tokens that `input` would take, the template's own included. */
   async measureContextUsage(input: LanguageModelPrompt, options: LanguageModelPromptOptions = {}): Promise<number> {
     return this.#failing(options.signal, async (signal) => {
-      constraintOf(options);
+      this.#constraintOf(options);
       const { messages, hasPrefix } = this.#read(input);
       const all = [...this.#history(this.#state), ...messages];
       return Math.max(0, (await this.#count(all, { continueFinalMessage: hasPrefix }, signal)) - this.#state.usage);
@@ -179,7 +179,7 @@ export class Session extends EventTarget {
     signal: AbortSignal,
     tell: (piece: LanguageModelPiece) => void,
   ): Promise<void> {
-    const constraint = constraintOf(options);
+    const constraint = this.#constraintOf(options);
     const { messages, hasPrefix } = this.#read(input);
     const said = [...messages];
     let { state } = await this.#fit(said, { continueFinalMessage: hasPrefix }, signal);
@@ -210,6 +210,10 @@ export class Session extends EventTarget {
     throw new DOMException(`the model has called tools ${MAX_ROUNDS} times without an answer`, "OperationError");
   }
 
+  #constraintOf(options: LanguageModelPromptOptions): GenerateOptions {
+    return constraintOf(options, this.#settings.tools.length > 0);
+  }
+
   async #generate(
     messages: readonly ChatMessage[],
     continueFinalMessage: boolean,
@@ -226,13 +230,22 @@ export class Session extends EventTarget {
       signal,
     });
     const parts: AnswerPart[] = [];
-    for await (const chunk of run) {
-      for (const part of partsOf(chunk)) {
-        parts.push(part);
-        if (part.type === "text") tell(part.text);
+    try {
+      for await (const chunk of run) {
+        for (const part of partsOf(chunk)) {
+          parts.push(part);
+          if (part.type === "text") tell(part.text);
+        }
       }
+    } catch (error) {
+      if (constraint.constraint) throw constraintFailure(error);
+      throw error;
     }
-    const { usage } = await run.end;
+    const { usage, constraint: held } = await run.end;
+    if (held === "cut") {
+      const message = "the context is full before the answer is what responseConstraint asks for";
+      throw new DOMException(message, "OperationError");
+    }
     return { parts, usage: usage.promptTokens + usage.completionTokens };
   }
 

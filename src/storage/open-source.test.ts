@@ -188,4 +188,22 @@ describe("addresses", () => {
     expect(await files.find("config.json")).toBeDefined();
     expect(await files.find("model.safetensors.index.json")).toBeUndefined();
   });
+
+  test.each([
+    [
+      "chrome-extension:",
+      "a part that is not called one",
+      (range: string | null) => (range === "bytes=2-4" ? "cde" : ""),
+    ],
+    ["moz-extension:", "all there is", (range: string | null) => (range === null ? "abcdefgh" : "")],
+  ])("of a browser extension, %s answers a Range with %s", async (scheme, _, answer) => {
+    const files = await openSource(`${scheme}//abc/models/m`, {
+      fetch: async (input) => {
+        const { headers, method } = new Request(input);
+        return new Response(method === "HEAD" ? null : answer(headers.get("Range")));
+      },
+    });
+    const file = await files.find("model.safetensors");
+    expect(await new Response(await file?.stream({ start: 2, end: 5 })).text()).toBe("cde");
+  });
 });

@@ -36,5 +36,7 @@ test("what a module loads at once is told from what it loads on demand", () => {
 
 test("structured output is the file for which a page waits until it asks", () => {
   expect(["./constrain-BvHzNbTa.js", "dist/assets/constrain-CrURm4Db.js"].every(isOnDemand)).toBe(true);
-  expect(["./constraint-option-CrURm4Db.js", "./unconstrain-CrURm4Db.js", "./constrain.js"].some(isOnDemand)).toBe(false);
+  expect(["./constraint-option-CrURm4Db.js", "./unconstrain-CrURm4Db.js", "./constrain.js"].some(isOnDemand)).toBe(
+    false,
+  );
 });

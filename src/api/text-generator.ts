@@ -288,7 +288,8 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
     if (tagged.kind === "chat" && given(options.addSpecialTokens)) {
       throw invalid("addSpecialTokens", addSpecialTokens, "left out for messages, whose template writes its own");
     }
-    return this.#engine.tokenize(tagged.kind === "chat" ? tagged : String(input), { addSpecialTokens });
+    if (tagged.kind === "ids") throw invalid("text", input, "a string or messages");
+    return this.#engine.tokenize(tagged.kind === "chat" ? tagged : tagged.text, { addSpecialTokens });
   }
 
   /**

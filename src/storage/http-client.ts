@@ -46,7 +46,12 @@ export class HttpClient {
     const all = new Headers(this.options.headers);
     for (const [key, value] of Object.entries(headers)) all.set(key, value);
     try {
-      const response = await this.#send(url, { method, headers: all, ...rest, ...(signal === undefined ? {} : { signal }) });
+      const response = await this.#send(url, {
+        method,
+        headers: all,
+        ...rest,
+        ...(signal === undefined ? {} : { signal }),
+      });
       this.#answered = true;
       this.#succeeded ||= response.ok;
       return response;

@@ -66,6 +66,8 @@ test("TextGenerator from code writes a text, and shows each token with its proba
 });
 
 test.describe("built with the package as it would be published", () => {
+  test.describe.configure({ timeout: 120_000 }); // packing and building come first
+
   /** A built example, on a server of its own. */
   const built = test.extend<{ open: (name: string, options?: { types: boolean }) => Promise<Page> }>({
     open: async ({ page }, use) => {

@@ -64,7 +64,7 @@ test("with 'wasm-unsafe-eval' it works, and is loaded when it is first asked for
 
 test.describe("under a strict policy", () => {
   // Files that a model may have, and this one has not, are 404s; on the page's thread the console tells them.
-  test.use({ expectedErrors: [/Content Security Policy/, /status of 404/] });
+  test.use({ expectedErrors: [/Content Security Policy|status of 404/] });
 
   for (const worker of [true, false]) {
     const where = worker ? "in a worker" : "on the page's thread";

@@ -17,6 +17,7 @@ import type { PackedMatrix, PackedModule } from "../formats/packed/packed-matrix
 import type { DecoderSpec, TensorBinding } from "../models/decoder-spec";
 import type { Quantization } from "../models/quantization-config";
 import type { ModelFile, ModelFiles } from "../storage/model-files";
+import { ownModule } from "./own-module";
 
 const SINGLE_FILE = "model.safetensors";
 const INDEX_FILE = "model.safetensors.index.json";
@@ -179,7 +180,7 @@ type ReadPacked = (module: PackedModule) => PackedMatrix | undefined;
 
 /** Others' quantized formats are loaded only where a model has one. */
 async function packedReader(quantization: Quantization): Promise<ReadPacked> {
-  const { packedMatrixOf } = await import("./packed-weights");
+  const { packedMatrixOf } = await ownModule(import("./packed-weights"));
   return (module) => packedMatrixOf(quantization, module);
 }
 

@@ -1,13 +1,10 @@
-// Measures the built site (`npm run build` first) in Chromium: time to first text, speed, what the page's own thread
-// costs while text is written, and the size of the page's JavaScript. Numbers beyond the limits end it with code 1; they
-// are sanity bounds for a machine that does nothing else.
+// Measures the built site (`npm run build` first, which tells sizes) in Chromium: time to first text, speed, and what the
+// page's own thread costs while text is written. Numbers beyond the limits end it with code 1; they are sanity bounds for
+// a machine that does nothing else.
 /* global document -- used by functions that run in the page */
-import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright";
-import { gzippedBytes } from "./check-build.mjs";
 import { chromiumArguments, findChromium } from "./find-chromium.mjs";
 import { traceWriting } from "./page-thread.mjs";
 import { serve } from "./serve.mjs";
@@ -95,9 +92,6 @@ try {
     `at most ${LIMITS.pageThreadPercent} % of a core`,
     percent <= LIMITS.pageThreadPercent,
   );
-  const scripts = readdirSync(join(dist, "assets")).filter((file) => file.endsWith(".js"));
-  const bytes = scripts.reduce((sum, file) => sum + gzippedBytes(readFileSync(join(dist, "assets", file))), 0);
-  row("JavaScript of the page, gzip", `${(bytes / 1000).toFixed(1)} kB`, "the build's own limit");
   console.log(`${adapter}, ${cpus().length} processors\n${rows.join("\n")}`);
 } finally {
   await browser.close();

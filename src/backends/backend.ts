@@ -112,6 +112,34 @@ export interface SamplingSettings {
   tokenStatistics: boolean;
 }
 
+/** The likeliest token, with nothing else switched on. */
+export const GREEDY: SamplingSettings = {
+  temperature: 0,
+  topNSigma: 0,
+  topK: 0,
+  typicalP: 1,
+  topP: 1,
+  minP: 0,
+  xtcProbability: 0,
+  xtcThreshold: 0.1,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  penaltyLastN: Infinity,
+  dryMultiplier: 0,
+  dryBase: 1.75,
+  dryAllowedLength: 2,
+  dryPenaltyLastN: Infinity,
+  dryBreakers: new Set(),
+  noRepeatNgramSize: 0,
+  minNewTokens: 0,
+  forcedTokens: [],
+  logitBias: new Map(),
+  seed: [0, 0],
+  topLogprobs: 0,
+  tokenStatistics: false,
+};
+
 export interface BeginOptions {
   sampling: SamplingSettings;
   /** The whole prompt (for penalties, and to know where the answer starts). */

@@ -4,7 +4,14 @@
  * Nothing is made per token here and nothing waits but for the oldest step; the token of a step feeds the next one
  * inside the backend. Text is unknown here: `accept` looks at each token and says when a stop string is complete.
  */
-import type { Backend, BeginOptions, Pooling, SamplingSettings, ScoredRows, StepResult } from "../backends/backend";
+import {
+  GREEDY,
+  type Backend,
+  type BeginOptions,
+  type Pooling,
+  type ScoredRows,
+  type StepResult,
+} from "../backends/backend";
 import { WordloomError } from "../errors";
 import type { TokenConstraint } from "../structured/constrain";
 import { commonPrefix, prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
@@ -438,33 +445,6 @@ const NOTHING_RUN: RunOutcome = {
   firstTokenMs: 0,
   decodeMs: 0,
   decodedTokens: 0,
-};
-
-const GREEDY: SamplingSettings = {
-  temperature: 0,
-  topNSigma: 0,
-  topK: 0,
-  typicalP: 1,
-  topP: 1,
-  minP: 0,
-  xtcProbability: 0,
-  xtcThreshold: 0.1,
-  repetitionPenalty: 1,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  penaltyLastN: Infinity,
-  dryMultiplier: 0,
-  dryBase: 1.75,
-  dryAllowedLength: 2,
-  dryPenaltyLastN: Infinity,
-  dryBreakers: new Set(),
-  noRepeatNgramSize: 0,
-  minNewTokens: 0,
-  forcedTokens: [],
-  logitBias: new Map(),
-  seed: [0, 0],
-  topLogprobs: 0,
-  tokenStatistics: false,
 };
 
 /** A task of its own, so that messages and timers come in between; setTimeout alone would wait 4 ms in a page. */

@@ -6,6 +6,8 @@ import { sharedWorkerPlugin, tokenizerOnlyPlugin, wgslPlugin, xgrammarPlugin } f
 const underTest = process.env["VITEST"] !== undefined;
 /** Other people's checkpoint, read in place by browser tests through the test server; "" where it is absent. */
 const stories = underTest ? (await import("./src/testing/shared-data.ts")).sharedData("stories260k") : undefined;
+/** Two test runs at once must not write each other's prepared dependencies. */
+const shard = process.env["WORDLOOM_TEST_SHARD"];
 const chromium = underTest ? await findChromium() : undefined;
 
 /** What every vitest project shares: the same plugins as the build, in Node too. */
@@ -26,6 +28,7 @@ const inChromium = {
 
 export default defineConfig({
   base: "./",
+  ...(shard === undefined ? {} : { cacheDir: `node_modules/.vite/${shard}` }),
   plugins: [wgslPlugin(), tokenizerOnlyPlugin(), xgrammarPlugin(), sharedWorkerPlugin()],
   build: { modulePreload: false },
   optimizeDeps: {

@@ -1,6 +1,6 @@
 // `npm test`: everything that must hold, in order, up to the first failure. `npm test -- unit gpu` runs only those.
 // Only what Node itself has is imported here: in a fresh clone nothing else is there yet.
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureInstalled } from "./install.mjs";
@@ -12,48 +12,68 @@ const inRoot = (path) => join(root, path);
 const module = (path) => inRoot(join("node_modules", path));
 
 const reports = inRoot(".cache/reports");
-const vitest = (project) => {
-  const report = join(reports, `${project}.json`);
+/** @param {string} project @param {string} [shard] which part of its files, as "1/2" */
+const vitest = (project, shard) => {
+  const name = shard === undefined ? project : `${project}-${shard.replace("/", "-of-")}`;
+  const report = join(reports, `${name}.json`);
   return {
     report,
+    log: join(reports, `${name}.log`),
     command: [
       module("vitest/vitest.mjs"),
       ...["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+      ...(shard === undefined ? [] : ["--shard", shard]),
     ],
+    env: { WORDLOOM_TEST_SHARD: shard === undefined ? undefined : name },
   };
 };
 
+/** Each step is one command, or several that run side by side. */
 const STEPS = {
-  types: { command: [module("typescript/bin/tsc"), "--noEmit"] },
-  lint: { command: [module("eslint/bin/eslint.js"), ".", "--max-warnings=0"] },
-  format: { command: [module("prettier/bin/prettier.cjs"), "--check", "."] },
-  unit: vitest("unit"),
-  gpu: { ...vitest("gpu"), browser: true },
-  build: { command: [inRoot("scripts/build.mjs")] },
-  e2e: {
-    browser: true,
-    report: join(reports, "e2e.json"),
-    command: [module("@playwright/test/cli.js"), "test", "--reporter=list,json"],
-    env: { PLAYWRIGHT_JSON_OUTPUT_FILE: join(reports, "e2e.json") },
-  },
+  types: [{ command: [module("typescript/bin/tsc"), "--noEmit"] }],
+  lint: [{ command: [module("eslint/bin/eslint.js"), ".", "--max-warnings=0"] }],
+  format: [{ command: [module("prettier/bin/prettier.cjs"), "--check", "."] }],
+  unit: [vitest("unit")],
+  // In two browsers: a software GPU makes pipelines, most of the work here, on one thread.
+  gpu: [vitest("gpu", "1/2"), vitest("gpu", "2/2")],
+  build: [{ command: [inRoot("scripts/build.mjs")] }],
+  e2e: [
+    {
+      report: join(reports, "e2e.json"),
+      command: [module("@playwright/test/cli.js"), "test", "--reporter=list,json"],
+      env: { PLAYWRIGHT_JSON_OUTPUT_FILE: join(reports, "e2e.json") },
+    },
+  ],
 };
+const IN_A_BROWSER = ["gpu", "e2e"];
+
+/** The first command writes to the terminal at once; what the others wrote follows when all have ended. */
+async function runSideBySide(commands) {
+  const codes = await Promise.all(
+    commands.map(async ({ command, env, log }, index) => {
+      const { code } = await run(process.execPath, command, { cwd: root, env, log: index === 0 ? undefined : log });
+      return code;
+    }),
+  );
+  for (const { log } of commands.slice(1)) process.stdout.write(readFileSync(log, "utf8"));
+  return commands.map(({ report }, index) => ({ code: codes[index], counts: countsOf(report, codes[index]) }));
+}
 
 async function runSteps(names, results) {
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   await ensureInstalled(root);
-  if (names.some((name) => STEPS[name].browser)) {
+  if (names.some((name) => IN_A_BROWSER.includes(name))) {
     const { ensureChromium } = await import("./install-chromium.mjs");
     console.log(`Browser: ${await ensureChromium(root)}`);
   }
   for (const name of names) {
-    const { command, env, report } = STEPS[name];
     console.log(`\n── ${name} ──`);
     const start = performance.now();
-    const { code } = await run(process.execPath, command, { cwd: root, env });
+    const ended = await runSideBySide(STEPS[name]);
     const seconds = (performance.now() - start) / 1000;
-    const counts = countsOf(report, code);
-    results.push({ name, ok: code === 0 && counts.failed === 0, seconds, counts });
+    const counts = addCounts(ended.map((one) => one.counts));
+    results.push({ name, ok: ended.every(({ code }) => code === 0) && counts.failed === 0, seconds, counts });
     if (!results.at(-1).ok) return;
   }
 }

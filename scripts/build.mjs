@@ -32,6 +32,8 @@ const ON_DEMAND = {
   "plan-model": "what a model would take",
   "memory-plan": "what a model would take, on WebGPU",
   "node-folder": "a path in Node",
+  "german-page": "the page in German",
+  "german-element": "the element in German, on other pages",
 };
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -1,3 +1,4 @@
+import { localized } from "@lit/localize";
 import { LitElement, html, nothing } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { TextGenerator } from "../../api/text-generator";
@@ -7,6 +8,7 @@ import type { GenerationEnd, GeneratorInfo, LoadProgress } from "../generator";
 import { formatBytes, modelName } from "../word-loom/format";
 import { BUNDLED_MODEL, planOptions, type LoadSettings } from "../word-loom/options";
 import type { WordLoom } from "../word-loom/word-loom";
+import { languageReady, startPageLanguage } from "../words/localization";
 import { consentTemplate, type ConsentActions, type Planning } from "./consent";
 import { ledgerTemplate } from "./ledger";
 import { foreignHost, readQuery } from "./query";
@@ -22,11 +24,14 @@ const BEGINNINGS = [
 /** With the element's end within so many pixels of the window's, the reader is following the text as it grows. */
 const FOLLOW_DISTANCE = 48;
 
+startPageLanguage(() => import("../words/german-page"));
+
 /**
  * The page: the element, with settings at its side and numbers at its foot. It renders into the document itself, so
  * that its style sheet is the page's and `<word-loom>` is found by `document.querySelector`.
  */
 @customElement("wordloom-page")
+@localized()
 export class WordloomPage extends LitElement {
   readonly #query = readQuery(location.search);
   /** Fetching from another server waits for a click, whatever the address asks. */
@@ -50,6 +55,12 @@ export class WordloomPage extends LitElement {
   protected override createRenderRoot(): HTMLElement {
     this.replaceChildren(); // what index.html shows until the page's script has arrived
     return this;
+  }
+
+  /** Nothing is shown in one language to be shown in another a moment later. */
+  protected override async scheduleUpdate(): Promise<void> {
+    await languageReady();
+    await super.scheduleUpdate();
   }
 
   override connectedCallback(): void {

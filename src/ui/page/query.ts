@@ -27,6 +27,7 @@ const NAMES: ReadonlySet<string> = new Set([
   "backend",
   "allow-reference",
   "run",
+  "lang", // read where the page's language is chosen
 ]);
 
 /** @param search as `location.search` */

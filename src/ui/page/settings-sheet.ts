@@ -4,6 +4,7 @@ import type { GeneratorInfo } from "../generator";
 import { computedBy, modelName } from "../word-loom/format";
 import { BUNDLED_MODEL, type GenerateSettings, type LoadSettings } from "../word-loom/options";
 import { describeSampling, samplingOf, type Preset, type Sampling } from "./sampling";
+import "../words/language-switch";
 import "./stored-models";
 
 export interface SheetState {
@@ -32,6 +33,7 @@ export function settingsTemplate(state: SheetState, actions: SheetActions): Temp
       ${samplingFields(state, actions)} ${lengthFields(state, actions)}
     </form>
     ${modelForm(state, actions)}
+    <div class="fields"><wordloom-language-switch></wordloom-language-switch></div>
     <wordloom-stored-models .info=${state.info} .model=${state.load.model}></wordloom-stored-models>
   `;
 }

@@ -14,6 +14,7 @@ import { ModelOpening } from "./model-opening";
 import { connectOptions, fallbackOptions, hostOf } from "./options";
 import { BUNDLED_MODEL, LOAD_SETTINGS, generateOptions, loadKey, loadOptions } from "./options";
 import { numberConverter, stopStringsConverter, type ModelSource } from "./options";
+import { followLanguage } from "../words/localization";
 import { failureTemplate, progressTemplate, statusTemplate, takeoverTemplate } from "./regions";
 import { styles } from "./styles";
 import { Written } from "./written";
@@ -102,6 +103,7 @@ export class WordLoom extends LitElement {
 
   constructor() {
     super();
+    followLanguage(this);
     this.addController(new FileDrop(this, (files) => void this.#takeFiles(files)));
   }
 

@@ -48,7 +48,7 @@ export const FAKE_PROGRESS: readonly LoadProgress[] = [
 export class FakeGenerator implements Generator {
   readonly info: GeneratorInfo = FAKE_INFO;
   /** What `generate` was called with, in order. */
-  readonly calls: { input: string; options: GenerateOptions }[] = [];
+  readonly calls: { input: string | readonly number[]; options: GenerateOptions }[] = [];
   disposed = 0;
   answer: FakeAnswer = {};
 
@@ -60,7 +60,7 @@ export class FakeGenerator implements Generator {
     this.disposed += 1;
   }
 
-  generate(input: string, options: GenerateOptions): ReturnType<Generator["generate"]> {
+  generate(input: string | readonly number[], options: GenerateOptions): ReturnType<Generator["generate"]> {
     this.calls.push({ input, options });
     const answer = this.answer;
     let resolve: (end: GenerationEnd) => void = () => {};
@@ -75,7 +75,11 @@ export class FakeGenerator implements Generator {
       resolve({
         finishReason,
         seed: options.seed ?? 7,
-        usage: { promptTokens: input.split(/\s+/).length, cachedTokens: 0, completionTokens: written },
+        usage: {
+          promptTokens: typeof input === "string" ? input.split(/\s+/).length : input.length,
+          cachedTokens: 0,
+          completionTokens: written,
+        },
         timings: {
           prefillMs: 12,
           firstTokenMs: 18,

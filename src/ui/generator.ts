@@ -12,8 +12,11 @@ export type AnyInfo = AnyTextGenerator["info"];
 export type LoadProgress = Parameters<NonNullable<LoadOptions["onProgress"]>>[0];
 export type GenerationEnd = Awaited<Run["end"]>;
 export type TextChunk = Run extends AsyncIterable<infer Chunk> ? Chunk : never;
-export type GeneratedToken = TextChunk["tokens"][number];
+/** No server tells rank and entropy. */
+export type GeneratedToken = TextChunk["tokens"][number] & Pick<LocalToken, "rank" | "entropy">;
+type TokenOf<Chunk> = Chunk extends { tokens: (infer Token)[] } ? Token : never;
+type LocalToken = ReturnType<TextGenerator["generate"]> extends AsyncIterable<infer Chunk> ? TokenOf<Chunk> : never;
 
 export interface Generator extends Pick<AnyTextGenerator, "info" | "tokenize" | "dispose"> {
-  generate(input: string, options: GenerateOptions): AsyncIterable<TextChunk> & Pick<Run, "end">;
+  generate(input: string | readonly number[], options: GenerateOptions): AsyncIterable<TextChunk> & Pick<Run, "end">;
 }

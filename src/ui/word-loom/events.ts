@@ -12,6 +12,8 @@ export interface WordLoomEventDetails {
   "model-ready": AnyInfo;
   /** New text has arrived. */
   "generated-token": Pick<TextChunk, "text" | "tokens">;
+  /** Token `index` of the text is another one now, by its id or as a text; what followed is gone, and a run goes on. */
+  branched: { index: number; by: number | string };
   /** A run has ended, or was stopped: as `run.end`. */
   "generation-end": GenerationEnd;
   /** Loading or writing failed. */

@@ -100,8 +100,10 @@ export const styles = css`
     border-color: var(--accent);
   }
 
+  /* In a long text a block holds several lines; each is a paragraph with a direction of its own. */
   .line {
     display: block;
+    unicode-bidi: plaintext;
   }
 
   /* Written from another beginning than the one that now stands before it. */

@@ -1,24 +1,27 @@
-import { LitElement, html, nothing } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { html, nothing } from "lit";
+import { customElement } from "lit/decorators.js";
 import type { ConnectOptions, FallbackOptions } from "../../api/connect-options";
 import type { LoadOptions } from "../../api/options";
 import { TextGenerator } from "../../api/text-generator";
 import { WordloomError } from "../../errors";
 import type { AnyInfo, GenerationEnd, Generator } from "../generator";
 import type { Lease, LoadGenerator } from "../shared-generators";
+import { controlsTemplate, type ControlsActions } from "./controls";
 import { FileDrop } from "./dropped-files";
-import type { AllEvents, ElementListener, WordLoomEventDetails } from "./events";
+import type { WordLoomEventDetails } from "./events";
 import { losesModel, offerFor, type Offer } from "./failure";
 import { flowTemplate, promptTextOf } from "./flow";
+import { LoomSettings } from "./loom-settings";
 import { ModelOpening } from "./model-opening";
 import { connectOptions, fallbackOptions, hostOf } from "./options";
-import { BUNDLED_MODEL, LOAD_SETTINGS, generateOptions, loadKey, loadOptions } from "./options";
-import { numberConverter, stopStringsConverter, type ModelSource } from "./options";
+import { BUNDLED_MODEL, LOAD_SETTINGS, loadKey, loadOptions, type ModelSource } from "./options";
 import { followLanguage } from "../words/localization";
 import { failureTemplate, progressTemplate, statusTemplate, takeoverTemplate } from "./regions";
 import { styles } from "./styles";
-import { Written } from "./written";
+import { tokenAt } from "./token-at";
+import { Writing, type Beginning } from "./writing";
 import { WrittenText } from "./written-text";
+import type { SavedToken, WrittenToken } from "./written-token";
 
 /** Everything the element can be doing. A lease is held in exactly the phases that can write. */
 type Phase =
@@ -46,6 +49,7 @@ const STATUS_INTERVAL_MS = 500;
  * @fires model-progress - While loading; `detail: { phase, file, loadedBytes, totalBytes }`.
  * @fires model-ready - The model can write; `detail`: as `TextGenerator.info`.
  * @fires generated-token - New text has arrived; `detail: { text, tokens }`.
+ * @fires branched - Another token stands in the text, and a run goes on from it; `detail: { index, by }`.
  * @fires generation-end - A run has ended, or was stopped; `detail`: as `run.end`.
  * @fires generation-error - Loading or writing failed; `detail: { code, message, remedy }`.
  * @slot - Shown while nothing has been written.
@@ -64,39 +68,13 @@ const STATUS_INTERVAL_MS = 500;
  * @cssproperty --word-loom-text-font - Typeface of the text.
  */
 @customElement("word-loom")
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- only the types of inherited methods
-export class WordLoom extends LitElement {
+export class WordLoom extends LoomSettings {
   static override styles = styles;
-
-  /** URL, path or hub name of a model; as a property also its files. Default: the bundled one. */
-  @property() model: ModelSource | undefined;
-  @property() prompt = "";
-  @property({ attribute: "max-new-tokens", converter: numberConverter }) maxNewTokens: number | undefined;
-  @property({ converter: numberConverter }) temperature: number | undefined;
-  @property({ attribute: "top-k", converter: numberConverter }) topK: number | undefined;
-  @property({ attribute: "top-p", converter: numberConverter }) topP: number | undefined;
-  @property({ attribute: "min-p", converter: numberConverter }) minP: number | undefined;
-  @property({ attribute: "repetition-penalty", converter: numberConverter }) repetitionPenalty: number | undefined;
-  @property({ converter: numberConverter }) seed: number | undefined;
-  @property({ attribute: "stop-strings", converter: stopStringsConverter }) stopStrings: readonly string[] | undefined;
-  @property() dtype: string | undefined;
-  @property({ attribute: "context-length", converter: numberConverter }) contextLength: number | undefined;
-  @property() backend: string | undefined;
-  @property({ attribute: "allow-reference", type: Boolean }) allowReference = false;
-  @property({ type: Boolean }) autoload = false;
-  /** Address of a server that writes in place of this device; `model` is then its name for one. The element says so. */
-  @property() endpoint: string | undefined;
-  /** A server that writes where this device cannot run the model, after the reader has been told. */
-  @property({ attribute: "fallback-endpoint" }) fallbackEndpoint: string | undefined;
-  @property({ attribute: "fallback-model" }) fallbackModel: string | undefined;
-  /** For the server. No attribute: it would stand in the page. */
-  @property({ attribute: false }) apiKey: string | undefined;
 
   #phase: Phase = { kind: "idle" };
   /** Whether a run waits for the model that is being loaded. */
   #writesNext: AbortController | undefined;
-  #written: Written | undefined;
-  #text: WrittenText | undefined;
+  readonly #writing = new Writing();
   #statusTimer: ReturnType<typeof setTimeout> | undefined;
   /** The server that took over, once the reader has had the chance to see it. */
   #toldOf: string | undefined;
@@ -113,7 +91,15 @@ export class WordLoom extends LitElement {
 
   /** What the model has written since the last `generate` or `reset`; without the prompt. */
   get text(): string {
-    return this.#text?.text ?? "";
+    return this.#writing.text;
+  }
+
+  /**
+   * The tokens of `text`, as far as they are known. The list grows while a run goes on; another text has a list of its
+   * own, so that one that was kept stays as it was.
+   */
+  get tokens(): readonly WrittenToken[] {
+    return this.#writing.tokens;
   }
 
   /** The loaded model's facts, as `TextGenerator.info`; undefined while none is loaded. */
@@ -134,12 +120,64 @@ export class WordLoom extends LitElement {
    */
   generate(prompt?: string): Promise<GenerationEnd | undefined> {
     if (prompt !== undefined) this.prompt = prompt;
-    return this.#write("anew");
+    return this.#write({ kind: "anew", otherSeed: false });
   }
 
   /** Writes on from where the text ends now; as `generate` if there is none. */
   continue(): Promise<GenerationEnd | undefined> {
-    return this.#write(this.#written && this.text !== "" ? "on" : "anew");
+    return this.#write(this.text === "" ? { kind: "anew", otherSeed: false } : { kind: "on" });
+  }
+
+  /** Writes anew from the prompt that the text was written from, with another seed where `seed` is set. */
+  regenerate(): Promise<GenerationEnd | undefined> {
+    this.prompt = this.#writing.written?.prompt ?? this.prompt;
+    return this.#write({ kind: "anew", otherSeed: true });
+  }
+
+  /**
+   * Keeps the prompt and the tokens before `index`, puts another token in that one's place, and writes on. What is kept is
+   * not computed again. A run that is going on is stopped first.
+   *
+   * @param by the other token's id; or a text, which then is in no token
+   */
+  branch(index: number, by: number | string): Promise<GenerationEnd | undefined> {
+    this.prompt = this.#writing.written?.prompt ?? this.prompt;
+    return this.#write({ kind: "branch", index, by });
+  }
+
+  /**
+   * Puts a text in place of what was written, as if it had been written from the present prompt: a draft, or a branch that
+   * was kept. Stops a run. "" is as `reset`.
+   *
+   * @param tokens of the text, in their order; they need not cover it
+   * @throws WordloomError option-invalid for a token that stands outside the text or before the one before it
+   */
+  replaceText(text: string, tokens: readonly SavedToken[] = []): void {
+    this.reset();
+    this.#writing.replace(this.prompt, text, tokens);
+    this.requestUpdate();
+  }
+
+  /** The text from `start` to `end` (as of `tokens`) where it stands in the page; what is not shown yet is not in it. */
+  rangeOf(start: number, end: number): Range {
+    return this.#writing.rangeOf(start, end) ?? document.createRange();
+  }
+
+  /** The number of the token at a point of the window, as of a pointer event's `clientX` and `clientY`. */
+  tokenAt(x: number, y: number): number | undefined {
+    return tokenAt(this.tokens, (token) => this.rangeOf(token.start, token.end).getClientRects(), x, y);
+  }
+
+  /**
+   * Further styles within the element: what `::highlight()` looks like there, above all, which no style sheet of the page
+   * reaches. `#output` is the text.
+   *
+   * @returns takes them away again
+   */
+  adoptStyles(sheet: CSSStyleSheet): () => void {
+    const root = this.renderRoot as ShadowRoot; // LitElement's own, as createRenderRoot is not overridden
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+    return () => (root.adoptedStyleSheets = root.adoptedStyleSheets.filter((one) => one !== sheet));
   }
 
   /** Stops writing, or loading. What has been written stays. */
@@ -153,15 +191,14 @@ export class WordLoom extends LitElement {
     } else if (phase.kind === "generating") {
       this.#enter({ kind: "ready", lease: phase.lease });
       phase.abort.abort();
-      this.#text?.finish("Stopped.");
+      this.#writing.finish("Stopped.");
     }
   }
 
   /** Stops, and clears the text and any failure. The prompt and a loaded model stay. */
   reset(): void {
     this.stop();
-    this.#written = undefined;
-    this.#text?.clear();
+    this.#writing.clear();
     if (this.#phase.kind === "failed") {
       const { lease } = this.#phase;
       this.#enter(lease ? { kind: "ready", lease } : { kind: "idle" });
@@ -204,7 +241,7 @@ export class WordLoom extends LitElement {
   }
 
   protected override firstUpdated(): void {
-    this.#text = new WrittenText(this.#part("output"), this.#part("announcer"));
+    this.#writing.showIn(new WrittenText(this.#part("output"), this.#part("announcer")));
   }
 
   protected override updated(changed: Map<PropertyKey, unknown>): void {
@@ -287,7 +324,7 @@ export class WordLoom extends LitElement {
     return lease;
   }
 
-  async #write(how: "anew" | "on"): Promise<GenerationEnd | undefined> {
+  async #write(beginning: Beginning): Promise<GenerationEnd | undefined> {
     if (!this.isConnected) return undefined;
     this.#writesNext?.abort();
     if (this.#phase.kind === "generating") this.stop();
@@ -301,7 +338,7 @@ export class WordLoom extends LitElement {
     if (this.#writesNext === abort) this.#writesNext = undefined;
     this.requestUpdate();
     if (lease && !abort.signal.aborted && this.#tellsFirst(lease)) return undefined;
-    return lease && !abort.signal.aborted ? this.#run(lease, abort, how) : undefined;
+    return lease && !abort.signal.aborted ? this.#run(lease, abort, beginning) : undefined;
   }
 
   /** A server has taken over: nothing is sent to it before the reader sees that, and asks once more. */
@@ -311,32 +348,19 @@ export class WordLoom extends LitElement {
     return true;
   }
 
-  async #run(lease: Lease, abort: AbortController, how: "anew" | "on"): Promise<GenerationEnd | undefined> {
+  async #run(lease: Lease, abort: AbortController, beginning: Beginning): Promise<GenerationEnd | undefined> {
     const { generator } = lease;
-    const written = new Written(how === "on" && this.#written ? this.#written.prompt : this.prompt);
-    if (how === "anew") this.#text?.clear();
-    const input = written.prompt + this.text;
-    this.#written = written;
-    this.#enter({ kind: "generating", lease, abort });
     const { signal } = abort;
+    this.#enter({ kind: "generating", lease, abort });
     try {
-      const run = generator.generate(input, { ...generateOptions(this), signal });
-      if (generator.info.backend !== "remote") void written.countPrompt(generator, input); // a server tells it at the end
-      try {
-        for await (const { text, tokens } of run) {
-          if (signal.aborted) break; // a run that was stopped writes nothing more
-          written.add(tokens.length);
-          this.#text?.push(text);
-          this.#updateSoon();
-          this.#emit("generated-token", { text, tokens });
-        }
-      } catch (error) {
-        if (!signal.aborted) throw error; // stopped by us: `end` tells the rest
-      }
-      const end = await run.end;
-      written.finish(end);
+      const request = await this.#writing.begin(beginning, generator, this, signal);
+      if (beginning.kind === "branch") this.#emit("branched", { index: beginning.index, by: beginning.by });
+      const end = await this.#writing.write(generator, request, signal, (chunk) => {
+        this.#updateSoon();
+        this.#emit("generated-token", chunk);
+      });
       if (!signal.aborted) {
-        this.#text?.finish(end.finishReason === "stop" ? "End of the text." : "Stopped at the length limit.");
+        this.#writing.finish(end.finishReason === "stop" ? "End of the text." : "Stopped at the length limit.");
         this.#enter({ kind: "ready", lease });
       }
       this.requestUpdate();
@@ -344,7 +368,7 @@ export class WordLoom extends LitElement {
       return end;
     } catch (error) {
       if (signal.aborted) return undefined; // removed or stopped while it was failing: nobody waits for the reason
-      this.#text?.finish("Writing failed.");
+      this.#writing.finish("Writing failed.");
       this.#fail(WordloomError.from(error), lease);
       return undefined;
     }
@@ -388,7 +412,7 @@ export class WordLoom extends LitElement {
   override render() {
     const phase = this.#phase;
     const model = this.model ?? BUNDLED_MODEL;
-    const written = this.#written;
+    const { written } = this.#writing;
     const writing = phase.kind === "generating" || this.#writesNext !== undefined;
     const stale = written !== undefined && this.prompt !== written.prompt;
     const canContinue = !stale && this.text !== "" && written?.hasRoom(this.info?.contextLength) === true;
@@ -396,27 +420,12 @@ export class WordLoom extends LitElement {
     const { info } = this;
     const server = info?.backend === "remote" ? info.endpoint : this.endpoint;
     const host = server ? hostOf(server, this.baseURI) : undefined;
-    const write = offer ? "" : "primary"; // the next step after a failure is the one to be seen first
     return html`
       ${flowTemplate({ writing, stale, onPrompt: (text) => (this.prompt = text), onEnter: this.#onEnter })}
       <div id="announcer" aria-live="polite"></div>
       ${phase.kind === "failed" ? failureTemplate(phase.error, offer, this.#accept, !written) : nothing}
       ${info?.backend === "remote" && !this.endpoint ? takeoverTemplate(info) : nothing}
-      <div part="controls">
-        ${
-          writing
-            ? html`<button class="primary" type="button" @click=${this.stop}>Stop</button>`
-            : html`<button class=${write} type="button" @click=${canContinue ? this.continue : this.#generateFromPage}>
-                ${canContinue ? "Write on" : host ? `Write on ${host}` : "Write"}
-              </button>`
-        }
-        ${
-          !writing && canContinue
-            ? html`<button type="button" @click=${this.#generateFromPage}>Write anew</button>`
-            : nothing
-        }
-        ${!writing && written ? html`<button type="button" @click=${this.reset}>Clear</button>` : nothing}
-      </div>
+      ${controlsTemplate({ writing, canContinue, hasText: written !== undefined, host, isSecondary: offer !== undefined }, this.#controls)}
       ${written || phase.kind === "failed" ? nothing : html`<div part="intro"><slot></slot></div>`}
       ${
         phase.kind === "loading"
@@ -440,7 +449,12 @@ export class WordLoom extends LitElement {
     }
   }
 
-  #generateFromPage = (): void => void this.generate();
+  readonly #controls: ControlsActions = {
+    write: () => void this.generate(),
+    continue: () => void this.continue(),
+    stop: () => this.stop(),
+    clear: () => this.reset(),
+  };
 
   #accept = (offer: Offer): void => {
     if (offer === "edit-prompt") this.#part("prompt").focus();
@@ -454,30 +468,6 @@ export class WordLoom extends LitElement {
   #onEnter = (): void => {
     if (this.#phase.kind !== "generating" && !this.#writesNext) void this.generate();
   };
-}
-
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- `addEventListener` knows the events' types
-export interface WordLoom {
-  addEventListener<Name extends keyof AllEvents>(
-    type: Name,
-    listener: ElementListener<this, Name>,
-    options?: boolean | AddEventListenerOptions,
-  ): void;
-  addEventListener(
-    type: string,
-    listener: EventListenerOrEventListenerObject,
-    options?: boolean | AddEventListenerOptions,
-  ): void;
-  removeEventListener<Name extends keyof AllEvents>(
-    type: Name,
-    listener: ElementListener<this, Name>,
-    options?: boolean | EventListenerOptions,
-  ): void;
-  removeEventListener(
-    type: string,
-    listener: EventListenerOrEventListenerObject,
-    options?: boolean | EventListenerOptions,
-  ): void;
 }
 
 declare global {

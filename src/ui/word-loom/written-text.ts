@@ -10,11 +10,10 @@ const reducedMotion = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)"
  */
 const SHOW_INTERVAL_MS = 100;
 
-/** What the model has written: `text` at once, the page a few times a second, the live region by sentences. */
+/** What has been written, as it is seen and heard: in the page a few times a second, in the live region by sentences. */
 export class WrittenText {
   readonly #flow: TextFlow;
   readonly #announcer: Announcer;
-  #text = "";
   #pending = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #shownMs = -Infinity;
@@ -24,12 +23,7 @@ export class WrittenText {
     this.#announcer = new Announcer(liveRegion);
   }
 
-  get text(): string {
-    return this.#text;
-  }
-
   push(text: string): void {
-    this.#text += text;
     this.#pending += text;
     this.#announcer.push(text);
     const waitMs = Math.max(0, this.#shownMs + SHOW_INTERVAL_MS - performance.now());
@@ -42,12 +36,17 @@ export class WrittenText {
     this.#announcer.finish(closing);
   }
 
-  clear(): void {
-    this.#cancelShow();
-    this.#text = "";
-    this.#pending = "";
-    this.#flow.clear();
+  /** Another text in place of what is there, which is not read out: its first `kept` UTF-16 units are the same. */
+  replace(text: string, kept = 0): void {
+    this.#flush();
     this.#announcer.clear();
+    this.#flow.truncate(kept);
+    this.#flow.append(text.slice(kept));
+  }
+
+  /** The part of the text from `start` to `end` that is shown. */
+  rangeOf(start: number, end: number): Range {
+    return this.#flow.rangeOf(start, end);
   }
 
   #show(): void {
@@ -63,13 +62,9 @@ export class WrittenText {
   }
 
   #flush(): void {
-    this.#cancelShow();
-    this.#flow.append(this.#pending);
-    this.#pending = "";
-  }
-
-  #cancelShow(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#flow.append(this.#pending);
+    this.#pending = "";
   }
 }

@@ -39,9 +39,10 @@ export class Written {
   }
 
   /** So that the context meter is right from the first token on, and not only at the end. */
-  async countPrompt(generator: Generator, input: string): Promise<void> {
+  async countPrompt(generator: Generator, input: string | readonly number[]): Promise<void> {
     try {
-      this.#promptTokens ??= (await generator.tokenize(input)).length;
+      const tokens = typeof input === "string" ? await generator.tokenize(input) : input;
+      this.#promptTokens ??= tokens.length;
     } catch {
       return; // the run itself meets the same failure and reports it
     }

@@ -3,6 +3,10 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 const NODE_GLOBALS = ["Buffer", "console", "fetch", "performance", "process", "setTimeout", "clearTimeout", "URL"];
+const BROWSER_GLOBALS = [
+  ...["window", "document", "location", "navigator", "crossOriginIsolated", "Blob", "URLSearchParams"],
+  ...["BroadcastChannel", "GPUAdapter", "GPUBuffer", "GPUDevice", "__gpuProbe"],
+];
 
 export default defineConfig(
   globalIgnores(["dist/", "dist-lib/", "training/", "public/", "test-results/", ".cache/"]),
@@ -37,5 +41,9 @@ export default defineConfig(
   {
     files: ["**/*.{js,mjs}"],
     languageOptions: { globals: Object.fromEntries(NODE_GLOBALS.map((name) => [name, "readonly"])) },
+  },
+  {
+    files: ["bench/page/*", "bench/hosts.mjs"], // hosts.mjs: what it evaluates in the page
+    languageOptions: { globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, "readonly"])) },
   },
 );

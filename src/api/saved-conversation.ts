@@ -149,6 +149,11 @@ export async function readSaved(
   return state;
 }
 
+/** The first part alone, whatever follows. @throws WordloomError file-invalid */
+export function readSavedHeader(bytes: Uint8Array, vocabSize: number): ConversationState {
+  return stateOf(headerOf(bytes), vocabSize);
+}
+
 function seenOf({ sinks }: ConversationSettings, last: Exchange | undefined): Uint32Array {
   return last ? seenTokens(last.tokens, sinks, last.unseen) : NO_TOKENS;
 }
@@ -168,6 +173,7 @@ function headerOf(bytes: Uint8Array): SavedHeader {
   } catch (cause) {
     throw damaged(KIND, `its header is no JSON (${String(cause)})`);
   }
+  if (typeof header !== "object" || (header as unknown) === null) throw damaged(KIND, "its header is no object");
   const { settings, head, exchanges, owner, positions } = header;
   const isOurs =
     typeof settings === "object" &&

@@ -25,6 +25,8 @@ export const MAX_STRING_BYTES = 4 * 2 ** 20;
 export const MAX_ARRAY_LENGTH = 2 ** 22;
 /** Arrays inside arrays. */
 export const MAX_ARRAY_DEPTH = 2;
+/** In one file, those inside others counted, too: 12 bytes of the file become an object of some hundred bytes each. */
+export const MAX_ARRAYS = 2 ** 16;
 /** ggml's. */
 export const MAX_DIMENSIONS = 4;
 const MAX_DIMENSION = 2 ** 40;
@@ -199,6 +201,7 @@ function readArray(cursor: Cursor, key: string, depth: number): GgufArray {
   if (depth >= MAX_ARRAY_DEPTH) {
     throw invalid(cursor.file, `${shown(key)} has arrays ${depth + 1} deep; at most ${MAX_ARRAY_DEPTH} are read`);
   }
+  if (++cursor.arrays > MAX_ARRAYS) throw invalid(cursor.file, `more than ${MAX_ARRAYS} lists; no more are read`);
   const type = cursor.u32();
   const itemBytes = type === STRING ? 8 : type === ARRAY ? 12 : FIXED_BYTES[type];
   if (itemBytes === undefined) throw invalid(cursor.file, `${shown(key)} is a list of the unknown type ${type}`);
@@ -305,6 +308,7 @@ function checkPlaces(tensors: readonly GgufTensor[], fileSizeBytes: number | und
 /** Reads forward, and asks for more bytes where there are none yet. */
 class Cursor {
   position = 0;
+  arrays = 0;
   readonly view: DataView;
 
   constructor(

@@ -184,7 +184,10 @@ export function parseSafetensorsIndex(value: unknown, file = "model.safetensors.
   for (const [tensor, shard] of entries) {
     // Only a name beside the index: no other folder, no other server.
     if (typeof shard !== "string" || !/^[^/\\:?#]+\.safetensors$/.test(shard)) {
-      throw invalid(file, `tensor ${shown(tensor)} is listed in ${shown(String(shard))}, which is not a file name`);
+      throw invalid(
+        file,
+        `tensor ${shown(tensor)} is listed in ${shown(JSON.stringify(shard))}, which is not a file name`,
+      );
     }
     files.set(tensor, shard);
   }

@@ -172,6 +172,13 @@ export class ConfigReader {
 
 /** A value as JSON, cut to one line's length; NaN and the infinities by their names, which JSON lacks. */
 function describe(value: unknown): string {
+  if (isLong(value)) return `a list of ${value.length}`;
   const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined");
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** Millions of entries are not spelled out to be cut again. */
+function isLong(value: unknown): value is ArrayLike<unknown> {
+  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  return isList && (value as ArrayLike<unknown>).length > 1000; // both have a length
 }

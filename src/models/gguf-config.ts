@@ -9,6 +9,7 @@
 import { WordloomError } from "../errors";
 import { ConfigReader } from "./config-reader";
 import type { RopeSpec } from "./decoder-spec";
+import { SIZE_LIMITS } from "./sizes";
 
 export interface GgufFacts {
   metadata: ReadonlyMap<string, unknown>;
@@ -195,7 +196,7 @@ export function ggufConfig(facts: GgufFacts): GgufConfig {
   const headCount = whole("attention.head_count");
   const headDim = whole("attention.key_length", whole("embedding_length") / headCount);
   reader.only(at("attention.value_length"), headDim);
-  const layerCount = whole("block_count");
+  const layerCount = reader.integer(at("block_count"), SIZE_LIMITS.layerCount);
   const keyValueHeads = known.convolutions ? keyValueHeadsOf(reader, at(KEY_VALUE_HEADS), layerCount) : [];
   const source: Omit<Source, "rope"> = {
     integer: whole,
@@ -232,7 +233,7 @@ function keyValueHeadsOf(reader: ConfigReader, key: string, layerCount: number):
   const stated = reader.take(key);
   if (!Array.isArray(stated)) return Array<number>(layerCount).fill(reader.integer(key, COUNT));
   const counts = stated as number[]; // what GGUF's lists of numbers are
-  const most = Math.max(...counts);
+  const most = counts.length === layerCount ? Math.max(...counts) : 0; // no list of millions as arguments
   if (counts.length !== layerCount || counts.some((count) => count !== 0 && count !== most)) {
     throw reader.invalid(key, counts, `${layerCount} entries are expected, 0 or all the same`);
   }
@@ -245,9 +246,12 @@ function orNot(fallback: number | undefined): { fallback?: number } {
   return fallback === undefined ? {} : { fallback };
 }
 
+/** Of a list that says something of each layer; a longer one is left as it is, and refused by who reads it. */
+const MAX_LIST_BYTES = 8 * SIZE_LIMITS.layerCount.max;
+
 /** A list that says the same of every layer, as some converters write it, is that one value. */
 function same(value: unknown): unknown {
-  if (!ArrayBuffer.isView(value)) return value;
+  if (!ArrayBuffer.isView(value) || value.byteLength > MAX_LIST_BYTES) return value;
   const numbers = Array.from(value as Int32Array); // GGUF has no other views than lists of numbers
   return numbers.length > 0 && numbers.every((each) => each === numbers[0]) ? numbers[0] : numbers;
 }

@@ -66,7 +66,10 @@ export function isObject(value: unknown): value is SchemaObject {
 export function numberAt(schema: SchemaObject, keyword: string, path: string): number | undefined {
   const value = schema[keyword];
   if (value === undefined) return undefined;
-  if (typeof value !== "number") throw refusal(`${path}.${keyword}`, "must be a number");
+  // JSON may spell numbers that are too large to be held.
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    throw refusal(`${path}.${keyword}`, "must be a finite number");
+  }
   return value;
 }
 

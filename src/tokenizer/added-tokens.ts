@@ -5,8 +5,9 @@
  * list; tokens with `normalized` are looked for in the normalized text, in their own normalized spelling; `single_word`
  * drops a match that touches a letter; `lstrip` and `rstrip` take the white space beside it.
  */
-import { count, flag, list, record, text } from "./json-fields";
+import { count, flag, list, record, text, unsupported } from "./json-fields";
 import type { Normalize } from "./normalizers";
+import { checkSpelling, MAX_ADDED_TOKENS } from "./tokenizer-limits";
 
 export interface AddedToken {
   readonly id: number;
@@ -23,13 +24,17 @@ export type Section = { readonly id: number } | { readonly text: string; readonl
 
 export function readAddedTokens(value: unknown): AddedToken[] {
   if (value === undefined || value === null) return [];
-  return list(value, "added_tokens").map((entry, i) => {
+  const entries = list(value, "added_tokens");
+  if (entries.length > MAX_ADDED_TOKENS) {
+    throw unsupported(`${entries.length} added tokens (at most ${MAX_ADDED_TOKENS} are read)`);
+  }
+  return entries.map((entry, i) => {
     const place = `added_tokens[${i}]`;
     const token = record(entry, place);
     const special = flag(token["special"], `${place}.special`, false);
     return {
       id: count(token["id"], `${place}.id`),
-      content: text(token["content"], `${place}.content`),
+      content: checkSpelling(text(token["content"], `${place}.content`), "an added token"),
       special,
       normalized: flag(token["normalized"], `${place}.normalized`, !special),
       singleWord: flag(token["single_word"], `${place}.single_word`, false),

@@ -1,7 +1,8 @@
 /** The `decoder` of tokenizer.json: one piece → the exact bytes that it adds to the text. */
 import { unspellBytes } from "./byte-alphabet";
-import { count, flag, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
-import { compilePattern } from "./pattern";
+import { character, count, flag, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
+import { readPattern, replaceMatches } from "./text-pattern";
+import { checkGrowth, checkSpelling, checkSteps } from "./tokenizer-limits";
 
 export interface ByteDecoder {
   /** Bytes of a piece of the model's vocabulary; `isFirst`: it is the first of the text. */
@@ -27,12 +28,14 @@ export function createByteDecoder(config: unknown): ByteDecoder {
   const seen = { fused: false, byteLevel: false };
   if (config === null || config === undefined) steps.push((piece, isFirst) => (isFirst ? piece : ` ${piece}`));
   else addSteps(record(config, "decoder"), "decoder", steps, seen);
+  checkSteps(steps.length, "decoders");
 
   const bytesOf = (piece: string, isFirst: boolean): Uint8Array => {
     let current: string | Uint8Array = piece;
     for (const step of steps) {
       current = step(current, isFirst);
       if (typeof current !== "string") return current;
+      checkGrowth(piece.length, current.length, "a decoder");
     }
     return utf8.encode(current);
   };
@@ -64,9 +67,9 @@ function addSteps(component: JsonRecord, place: string, steps: Step[], seen: { f
       seen.fused = true;
       return;
     case "Replace": {
-      const pattern = compilePattern(component["pattern"], `${place}.pattern`);
-      const content = text(component["content"], `${place}.content`);
-      if (pattern !== undefined) steps.push((piece) => piece.replace(pattern, () => content));
+      const pattern = readPattern(component["pattern"], `${place}.pattern`);
+      const content = checkSpelling(text(component["content"], `${place}.content`), "a replacement");
+      if (pattern !== undefined) steps.push((piece) => replaceMatches(piece, pattern, content));
       return;
     }
     case "Strip":
@@ -108,7 +111,7 @@ function strip(component: JsonRecord, place: string, fused: boolean): Step {
 }
 
 function metaspace(component: JsonRecord, place: string): Step {
-  const replacement = text(component["replacement"], `${place}.replacement`);
+  const replacement = character(component["replacement"], `${place}.replacement`);
   const prefixed = flag(component["add_prefix_space"], `${place}.add_prefix_space`, true);
   const drops = (component["prepend_scheme"] ?? (prefixed ? "always" : "never")) !== "never";
   return (piece, isFirst) => piece.replaceAll(replacement, isFirst && drops ? "" : " ");

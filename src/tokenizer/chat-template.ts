@@ -3,6 +3,7 @@
  * `trim_blocks`, `lstrip_blocks`, `raise_exception`, `strftime_now`, the special tokens as variables,
  * `add_generation_prompt` true. `@huggingface/jinja` parses the template, template-evaluator.ts runs it.
  */
+import type * as jinja from "@huggingface/jinja";
 import { WordloomError } from "../errors";
 import { isRecord } from "./json-fields";
 import { strftime } from "./strftime";
@@ -24,7 +25,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 /** The longest published template has 20,000 characters. */
 const MAX_TEMPLATE_LENGTH = 1 << 18;
 /** The package searches runs of white space in a time that grows with their square. */
-const MAX_BLANK_RUN = 4000;
+const MAX_BLANK_RUN = 500;
 
 /**
  * @param variables further names for the template (`bos_token`, …); also `tools`, `documents` and
@@ -40,14 +41,29 @@ export async function renderChat(
   now: () => Date = () => new Date(),
 ): Promise<string> {
   messages.forEach(checkMessage);
-  const { parse, tokenize } = await import("@huggingface/jinja");
+  return renderWith(await import("@huggingface/jinja"), template, messages, variables, now);
+}
+
+/** Of `@huggingface/jinja`, which is loaded when the first messages come. */
+type Parser = Pick<typeof jinja, "parse" | "tokenize">;
+
+/** As `renderChat`, of messages that were checked, with the parser at hand. */
+export function renderWith(
+  parser: Parser,
+  template: string,
+  messages: readonly ChatMessage[],
+  variables: Readonly<Record<string, unknown>>,
+  now: () => Date,
+): string {
   const program = attempt(() => {
     if (template.length > MAX_TEMPLATE_LENGTH) {
       throw new Error(`it has ${template.length} characters; ${MAX_TEMPLATE_LENGTH} are the most`);
     }
     if (new RegExp(`\\s{${MAX_BLANK_RUN}}`).test(template)) throw new Error(`it has ${MAX_BLANK_RUN} blanks in a row`);
     // Its own types are not exported.
-    return parse(tokenize(template, { lstrip_blocks: true, trim_blocks: true })) as unknown as ProgramNode;
+    return parser.parse(
+      parser.tokenize(template, { lstrip_blocks: true, trim_blocks: true }),
+    ) as unknown as ProgramNode;
   });
   const render = (shown: readonly ChatMessage[]): string =>
     attempt(() =>

@@ -7,6 +7,8 @@
  * "default", which is its own.
  */
 
+import { cased, cl100k, CONTRACTIONS, LLAMA_CPP_DEFAULT } from "./published-patterns";
+
 export interface GgufPreTokenizer {
   normalizer: unknown;
   pre_tokenizer: unknown;
@@ -28,17 +30,6 @@ const sequence = (...pretokenizers: unknown[]) => ({ type: "Sequence", pretokeni
 const words = (pattern: string) => sequence(split(pattern), byteLevel(false));
 const NFC = { type: "NFC" };
 
-const CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
-const UPPER = "\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}";
-const LOWER = "\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}";
-/** What the patterns after cl100k end with; `slash` belongs to symbols since o200k. */
-const symbolsAndSpaces = (slash: string) => ` ?[^\\s\\p{L}\\p{N}]+[\\r\\n${slash}]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
-const cl100k = (digits: string) => `${CONTRACTIONS}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}|${symbolsAndSpaces("")}`;
-/** Capitals begin a word. */
-const cased = (after: string, digits: string) =>
-  `[^\\r\\n\\p{L}\\p{N}]?[${UPPER}]*[${LOWER}]+${after}|[^\\r\\n\\p{L}\\p{N}]?[${UPPER}]+[${LOWER}]*${after}|` +
-  `${digits}|${symbolsAndSpaces("/")}`;
-
 const of = (pre_tokenizer: unknown, further: Partial<GgufPreTokenizer> = {}): GgufPreTokenizer => ({
   normalizer: null,
   pre_tokenizer,
@@ -55,15 +46,7 @@ const QWEN2 = of(words(cl100k("\\p{N}")), { normalizer: NFC });
 const STARCODER = of(sequence({ type: "Digits", individual_digits: true }, byteLevel(true)));
 
 export const GGUF_PRE_TOKENIZERS: Readonly<Record<string, GgufPreTokenizer>> = {
-  default: of(
-    sequence(
-      split("[\\p{P}\\$\\+<=>\\^~\\|]+"),
-      split("'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"),
-      split("\\p{N}+"),
-      split("[0-9][0-9][0-9]"),
-      byteLevel(false),
-    ),
-  ),
+  default: of(sequence(...LLAMA_CPP_DEFAULT.map(split), byteLevel(false))),
   ...{ "gpt-2": GPT2, "phi-2": GPT2 },
   ...{ olmo: GPT_NEOX, mpt: GPT_NEOX },
   ...{ llama3: LLAMA3, "llama-v3": LLAMA3, "llama-bpe": LLAMA3, lfm2: LLAMA3 },

@@ -115,7 +115,7 @@ function sentencePiece(fields: Fields, vocabulary: Vocabulary) {
     model: {
       type: "BPE",
       vocab: vocabulary.ids,
-      merges: mergesOf(vocabulary, scores),
+      merges: mergesOf(vocabulary, scores, fields.where),
       byte_fallback: true,
       fuse_unk: true,
       unk_token: unknown,
@@ -123,13 +123,24 @@ function sentencePiece(fields: Fields, vocabulary: Vocabulary) {
   };
 }
 
+/** Ways to cut all pieces in two; Gemma's 262,144 pieces have 1.9 million, and each is looked up. */
+const MAX_CUTS = 2 ** 24;
+/** Of a piece that is cut, in UTF-16 units; the longest in use are 96 blanks. */
+const MAX_CUT_LENGTH = 1024;
+
 /** Pairs of pieces, in the order in which they are merged: by score, then the longest left half, then the longest right. */
-function mergesOf({ pieces, typeOf, ids }: Vocabulary, scores: ArrayLike<number>): [string, string][] {
+function mergesOf({ pieces, typeOf, ids }: Vocabulary, scores: ArrayLike<number>, where: string): [string, string][] {
+  let cuts = 0;
   const isText = (id: number | undefined) =>
     id !== undefined && typeOf(id) !== CONTROL && typeOf(id) !== UNKNOWN && typeOf(id) !== BYTE;
   const merges: { left: string; right: string; score: number }[] = [];
   pieces.forEach((piece, id) => {
     if (ids[piece] !== id || !isText(id)) return;
+    cuts += piece.length;
+    if (piece.length > MAX_CUT_LENGTH || cuts > MAX_CUTS) {
+      const most = `at most ${MAX_CUT_LENGTH} characters, and ${MAX_CUTS} together, are read`;
+      throw unsupported(where, `piece ${id} of ${piece.length} characters, after ${cuts} before it: ${most}`);
+    }
     for (let at = 1; at < piece.length; at++) {
       const unit = piece.charCodeAt(at);
       if (unit >= 0xdc00 && unit < 0xe000) continue; // characters are never cut in two

@@ -33,6 +33,13 @@ export function text(value: unknown, place: string): string {
   return value;
 }
 
+/** A string of one character, as where the reference has a `char`. */
+export function character(value: unknown, place: string): string {
+  const given = text(value, place);
+  if (given !== String.fromCodePoint(given.codePointAt(0) ?? 0)) throw invalid(place, "one character");
+  return given;
+}
+
 /** A whole number from 0 to 2^31 - 1: an id or a count. */
 export function count(value: unknown, place: string): number {
   if (!isCount(value)) throw invalid(place, "a whole number from 0");

@@ -1,13 +1,14 @@
 /** The `normalizer` of tokenizer.json: text → text, before it is cut into words. */
 import { spellBytes } from "./byte-alphabet";
-import { flag, list, record, text, typeOf, unsupported } from "./json-fields";
-import { compilePattern } from "./pattern";
+import { flag, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
+import { readPattern, replaceMatches } from "./text-pattern";
+import { checkGrowth, checkSpelling, checkSteps } from "./tokenizer-limits";
 
 export type Normalize = (text: string) => string;
 
-/** Leading and trailing white space as Unicode has it (JavaScript's trim also takes U+FEFF, and leaves U+0085). */
+/** White space as Unicode has it (JavaScript's trim also takes U+FEFF, and leaves U+0085). */
 const LEADING = /^\p{White_Space}+/u;
-const TRAILING = /\p{White_Space}+$/u;
+const BLANK = /\p{White_Space}/u;
 
 /**
  * @param config `normalizer` of tokenizer.json; null or absent: text as it is
@@ -15,15 +16,28 @@ const TRAILING = /\p{White_Space}+$/u;
  */
 export function createNormalizer(config: unknown, place = "normalizer"): Normalize {
   if (config === null || config === undefined) return (value) => value;
-  const component = record(config, place);
+  const steps = stepsOf(record(config, place), place);
+  checkSteps(steps.length, "normalizers");
+  return (value) =>
+    steps.reduce((current, step) => {
+      const next = step(current);
+      checkGrowth(value.length, next.length, "a normalizer");
+      return next;
+    }, value);
+}
+
+/** One after the other; a sequence inside a sequence is part of it. */
+function stepsOf(component: JsonRecord, place: string): Normalize[] {
+  if (typeOf(component, place) !== "Sequence") return [createStep(component, place)];
+  return list(component["normalizers"], `${place}.normalizers`).flatMap((step, i) => {
+    const inner = `${place}.normalizers[${i}]`;
+    return step === null ? [] : stepsOf(record(step, inner), inner);
+  });
+}
+
+function createStep(component: JsonRecord, place: string): Normalize {
   const type = typeOf(component, place);
   switch (type) {
-    case "Sequence": {
-      const steps = list(component["normalizers"], `${place}.normalizers`).map((step, i) =>
-        createNormalizer(step, `${place}.normalizers[${i}]`),
-      );
-      return (value) => steps.reduce((current, step) => step(current), value);
-    }
     case "NFC":
     case "NFD":
     case "NFKC":
@@ -32,20 +46,20 @@ export function createNormalizer(config: unknown, place = "normalizer"): Normali
     case "Lowercase":
       return lowercase;
     case "Prepend": {
-      const prefix = text(component["prepend"], `${place}.prepend`);
+      const prefix = checkSpelling(text(component["prepend"], `${place}.prepend`), "a prefix");
       return (value) => (value === "" ? "" : prefix + value);
     }
     case "Replace": {
-      const pattern = compilePattern(component["pattern"], `${place}.pattern`);
-      const content = text(component["content"], `${place}.content`);
-      return (value) => (pattern === undefined ? value : value.replace(pattern, () => content));
+      const pattern = readPattern(component["pattern"], `${place}.pattern`);
+      const content = checkSpelling(text(component["content"], `${place}.content`), "a replacement");
+      return (value) => (pattern === undefined ? value : replaceMatches(value, pattern, content));
     }
     case "Strip": {
       const left = flag(component["strip_left"], `${place}.strip_left`, true);
       const right = flag(component["strip_right"], `${place}.strip_right`, true);
       return (value) => {
         const cut = left ? value.replace(LEADING, "") : value;
-        return right ? cut.replace(TRAILING, "") : cut;
+        return right ? withoutTrailingBlanks(cut) : cut;
       };
     }
     case "StripAccents":
@@ -62,4 +76,11 @@ function lowercase(value: string): string {
   let lower = "";
   for (const character of value) lower += character.toLowerCase();
   return lower;
+}
+
+/** By hand: a pattern for blanks at the end tries every run of blanks before it, from each of its places. */
+function withoutTrailingBlanks(value: string): string {
+  let end = value.length;
+  while (end > 0 && BLANK.test(value.charAt(end - 1))) end -= 1;
+  return value.slice(0, end);
 }

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { type WordloomError } from "../errors";
+import { BoundedPattern } from "./bounded-pattern";
 import { compileOniguruma } from "./pattern";
 
 /** All matches, joined by a bar. */
 const matches = (pattern: string, text: string) =>
   Array.from(text.matchAll(compileOniguruma(pattern)), (match) => match[0]).join("|");
+const boundedMatches = (pattern: string, text: string) =>
+  Array.from(new BoundedPattern(compileOniguruma(pattern).source).matchesIn(text), (match) => match.text).join("|");
 
 test.each([
   ["\\s takes U+0085 and leaves U+FEFF", "\\s+", "a \u0085\ufeffb", " \u0085"],
@@ -24,6 +27,7 @@ test.each([
   ["look-around", "(?<=a)b(?!c)", "abc ab b", "b"],
 ])("%s", (_, pattern, text, found) => {
   expect(matches(pattern, text)).toBe(found);
+  expect(boundedMatches(pattern, text)).toBe(found);
 });
 
 test.each(["a++", "a{2}+", "[a[b]]", "[a&&b]", "(?>a)", "\\p{Nonesuch}", "(a", "a)", "[a", "\\1", "\\G", "a\\"])(

@@ -6,7 +6,8 @@
  * `^` and `$` stand at lines, `(?i:…)` is not understood by every browser, and needless backslashes are errors.
  * What cannot be carried over exactly is refused.
  */
-import { isRecord, invalid, text, unsupported } from "./json-fields";
+import { unsupported } from "./json-fields";
+import { MAX_PATTERN_DEPTH, MAX_PATTERN_LENGTH } from "./tokenizer-limits";
 
 const CLASSES: Readonly<Record<string, string>> = {
   s: "\\p{White_Space}",
@@ -18,22 +19,19 @@ const WORD = "\\p{L}\\p{M}\\p{Nd}\\p{Pc}";
 /** Letters with further equals under Unicode's simple case folding: the long s and the Kelvin sign. */
 const FOLDED: Readonly<Record<string, string>> = { s: "\u017f", k: "\u212a" };
 
-/** `{ "String": … }` or `{ "Regex": … }` → a RegExp with the flags g and u; undefined for an empty string. */
-export function compilePattern(pattern: unknown, place: string): RegExp | undefined {
-  if (!isRecord(pattern)) throw invalid(place, 'an object with "String" or "Regex"');
-  if ("String" in pattern) {
-    const literal = text(pattern["String"], `${place}.String`);
-    return literal === "" ? undefined : new RegExp(escapeLiteral(literal), "gu");
-  }
-  if ("Regex" in pattern) return compileOniguruma(text(pattern["Regex"], `${place}.Regex`));
-  throw invalid(place, 'an object with "String" or "Regex"');
-}
-
-export function escapeLiteral(literal: string): string {
+function escapeLiteral(literal: string): string {
   return literal.replace(/[$()*+.?[\\\]^{|}/]/g, "\\$&");
 }
 
+/**
+ * As a RegExp with the flags g and u, whose `source` is the translation.
+ *
+ * @throws WordloomError tokenizer-unsupported for what cannot be carried over, and for a pattern that is too long
+ */
 export function compileOniguruma(source: string): RegExp {
+  if (source.length > MAX_PATTERN_LENGTH) {
+    throw unsupported(`a pattern of ${source.length} characters (at most ${MAX_PATTERN_LENGTH} are read)`);
+  }
   const translated = new Translation(source).whole();
   try {
     return new RegExp(translated, "gu");
@@ -44,6 +42,7 @@ export function compileOniguruma(source: string): RegExp {
 
 class Translation {
   private at = 0;
+  private depth = 0;
 
   constructor(private readonly source: string) {}
 
@@ -55,6 +54,7 @@ class Translation {
 
   /** Up to the closing parenthesis of the group, or the end. */
   private alternatives(ignoreCase: boolean): string {
+    if (++this.depth > MAX_PATTERN_DEPTH) throw this.refuse(`groups more than ${MAX_PATTERN_DEPTH} deep`);
     let result = "";
     while (this.at < this.source.length && this.source[this.at] !== ")") {
       const character = this.character();
@@ -92,6 +92,7 @@ class Translation {
           result += ignoreCase ? eitherCase(character) : escapeLiteral(character);
       }
     }
+    this.depth -= 1;
     return result;
   }
 

@@ -1,7 +1,9 @@
 /** The `pre_tokenizer` of tokenizer.json: text → the words that the model cuts into pieces one by one. */
 import { spellBytes } from "./byte-alphabet";
-import { flag, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
-import { compileOniguruma, compilePattern, escapeLiteral } from "./pattern";
+import { character, flag, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
+import { GPT2_WORDS } from "./published-patterns";
+import { literalPattern, nativePattern, onigurumaPattern, readPattern, type TextPattern } from "./text-pattern";
+import { checkGrowth, checkSteps } from "./tokenizer-limits";
 
 /** `first`: the first word begins where the whole text begins. Empty words are dropped by the caller. */
 export type PreTokenize = (words: readonly string[], first: boolean) => string[];
@@ -9,10 +11,12 @@ export type PreTokenize = (words: readonly string[], first: boolean) => string[]
 type Behavior = "Removed" | "Isolated" | "MergedWithPrevious" | "MergedWithNext" | "Contiguous";
 const BEHAVIORS: readonly string[] = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"];
 
-/** GPT-2's words; Radford et al. 2019, gpt-2/src/encoder.py. */
-const GPT2_WORDS = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
-const PUNCTUATION = "\\p{P}$+<=>^`|~";
+
+const DIGIT = nativePattern(/\p{N}/gu);
+const BLANK = nativePattern(/\p{White_Space}/gu);
+const PUNCTUATION_MARK = nativePattern(/[\p{P}$+<=>^`|~]/gu);
+const WORD_OR_SYMBOLS = nativePattern(new RegExp(`[${WORD}]+|[^${WORD}\\p{White_Space}]+`, "gu"));
 
 /**
  * @param config `pre_tokenizer` of tokenizer.json; null or absent: the text is one word
@@ -20,20 +24,41 @@ const PUNCTUATION = "\\p{P}$+<=>^`|~";
  */
 export function createPreTokenizer(config: unknown, place = "pre_tokenizer"): PreTokenize {
   if (config === null || config === undefined) return (words) => [...words];
-  const component = record(config, place);
+  const steps = stepsOf(record(config, place), place);
+  checkSteps(steps.length, "pre-tokenizers");
+  return (words, first) => {
+    const given = charactersIn(words);
+    return steps.reduce(
+      (current, step) => {
+        const next = step(current, first);
+        checkGrowth(given, charactersIn(next), "a pre-tokenizer");
+        return next.filter((word) => word !== "");
+      },
+      [...words],
+    );
+  };
+}
+
+/** One after the other; a sequence inside a sequence is part of it. */
+function stepsOf(component: JsonRecord, place: string): PreTokenize[] {
+  if (typeOf(component, place) !== "Sequence") return [createStep(component, place)];
+  return list(component["pretokenizers"], `${place}.pretokenizers`).flatMap((step, i) => {
+    const inner = `${place}.pretokenizers[${i}]`;
+    return step === null ? [] : stepsOf(record(step, inner), inner);
+  });
+}
+
+function charactersIn(words: readonly string[]): number {
+  return words.reduce((sum, word) => sum + word.length, 0);
+}
+
+function createStep(component: JsonRecord, place: string): PreTokenize {
   const type = typeOf(component, place);
   switch (type) {
-    case "Sequence": {
-      const steps = list(component["pretokenizers"], `${place}.pretokenizers`).map((step, i) =>
-        createPreTokenizer(step, `${place}.pretokenizers[${i}]`),
-      );
-      return (words, first) =>
-        steps.reduce((current, step) => step(current, first).filter((word) => word !== ""), [...words]);
-    }
     case "ByteLevel": {
       const prefixed = flag(component["add_prefix_space"], `${place}.add_prefix_space`, true);
       const pattern = flag(component["use_regex"], `${place}.use_regex`, true)
-        ? compileOniguruma(GPT2_WORDS)
+        ? onigurumaPattern(GPT2_WORDS)
         : undefined;
       return each((word) => {
         const whole = prefixed && !word.startsWith(" ") ? ` ${word}` : word;
@@ -41,7 +66,7 @@ export function createPreTokenizer(config: unknown, place = "pre_tokenizer"): Pr
       });
     }
     case "Split": {
-      const pattern = compilePattern(component["pattern"], `${place}.pattern`);
+      const pattern = readPattern(component["pattern"], `${place}.pattern`);
       const behavior = behaviorOf(component, place, undefined);
       const invert = flag(component["invert"], `${place}.invert`, false);
       return each((word) => (pattern === undefined ? [word] : split(word, pattern, behavior, invert)));
@@ -50,25 +75,24 @@ export function createPreTokenizer(config: unknown, place = "pre_tokenizer"): Pr
       return metaspace(component, place);
     case "Digits": {
       const individual = flag(component["individual_digits"], `${place}.individual_digits`, false);
-      return each((word) => split(word, /\p{N}/gu, individual ? "Isolated" : "Contiguous", false));
+      return each((word) => split(word, DIGIT, individual ? "Isolated" : "Contiguous", false));
     }
     case "Punctuation": {
       const behavior = behaviorOf(component, place, "Isolated");
-      return each((word) => split(word, new RegExp(`[${PUNCTUATION}]`, "gu"), behavior, false));
+      return each((word) => split(word, PUNCTUATION_MARK, behavior, false));
     }
     case "Whitespace":
-      return each((word) => split(word, new RegExp(`[${WORD}]+|[^${WORD}\\p{White_Space}]+`, "gu"), "Removed", true));
+      return each((word) => split(word, WORD_OR_SYMBOLS, "Removed", true));
     case "WhitespaceSplit":
-      return each((word) => split(word, /\p{White_Space}/gu, "Removed", false));
+      return each((word) => split(word, BLANK, "Removed", false));
     case "BertPreTokenizer":
       return each((word) =>
-        split(word, /\p{White_Space}/gu, "Removed", false).flatMap((part) =>
-          split(part, new RegExp(`[${PUNCTUATION}]`, "gu"), "Isolated", false),
-        ),
+        split(word, BLANK, "Removed", false).flatMap((part) => split(part, PUNCTUATION_MARK, "Isolated", false)),
       );
     case "CharDelimiterSplit": {
-      const delimiter = new RegExp(escapeLiteral(text(component["delimiter"], `${place}.delimiter`)), "gu");
-      return each((word) => split(word, delimiter, "Removed", false));
+      const delimiter = character(component["delimiter"], `${place}.delimiter`);
+      const pattern = literalPattern(delimiter);
+      return each((word) => (pattern === undefined ? [word] : split(word, pattern, "Removed", false)));
     }
     default:
       throw unsupported(`the pre-tokenizer ${type}`);
@@ -88,18 +112,18 @@ function behaviorOf(component: JsonRecord, place: string, absent: Behavior | und
 
 /** Spaces become visible; the first word of a text (or each section) gets one in front. */
 function metaspace(component: JsonRecord, place: string): PreTokenize {
-  const replacement = text(component["replacement"], `${place}.replacement`);
+  const replacement = character(component["replacement"], `${place}.replacement`);
   const prefixed = flag(component["add_prefix_space"], `${place}.add_prefix_space`, true);
   const scheme = text(component["prepend_scheme"] ?? (prefixed ? "always" : "never"), `${place}.prepend_scheme`);
   if (!["always", "first", "never"].includes(scheme)) throw unsupported(`the prepend_scheme ${scheme}`);
   const divided = flag(component["split"], `${place}.split`, true);
-  const pattern = new RegExp(escapeLiteral(replacement), "gu");
+  const pattern = literalPattern(replacement);
   return (words, first) =>
     words.flatMap((word, i) => {
       let spelled = word.replaceAll(" ", replacement);
       const prepends = scheme === "always" || (scheme === "first" && first && i === 0);
       if (prepends && !spelled.startsWith(replacement)) spelled = replacement + spelled;
-      return divided ? split(spelled, pattern, "MergedWithNext", false) : [spelled];
+      return divided && pattern !== undefined ? split(spelled, pattern, "MergedWithNext", false) : [spelled];
     });
 }
 
@@ -107,13 +131,13 @@ function metaspace(component: JsonRecord, place: string): PreTokenize {
  * Cuts `word` at the matches of `pattern`. `invert`: what lies between the matches counts as the match.
  * The behaviours are those of the Hugging Face tokenizers.
  */
-function split(word: string, pattern: RegExp, behavior: Behavior, invert: boolean): string[] {
+function split(word: string, pattern: TextPattern, behavior: Behavior, invert: boolean): string[] {
   const parts: { text: string; matched: boolean }[] = [];
   let end = 0;
-  for (const match of word.matchAll(pattern)) {
+  for (const match of pattern.matchesIn(word)) {
     if (match.index > end) parts.push({ text: word.slice(end, match.index), matched: invert });
-    parts.push({ text: match[0], matched: !invert }); // an empty match cuts as well
-    end = match.index + match[0].length;
+    parts.push({ text: match.text, matched: !invert }); // an empty match cuts as well
+    end = match.index + match.text.length;
   }
   if (end < word.length) parts.push({ text: word.slice(end), matched: invert });
 

@@ -1,3 +1,5 @@
+const MAX_FORMAT_LENGTH = 1000;
+
 /**
  * Python's `datetime.strftime` for the `strftime_now` of chat templates: local time, English names.
  *
@@ -5,6 +7,7 @@
  * Python a time without zone has an empty `%Z` and `%z`, and an unknown field stays as it is written.
  */
 export function strftime(format: string, date: Date): string {
+  if (format.length > MAX_FORMAT_LENGTH) throw new Error(`a format of ${format.length} characters for the time`);
   return format.replace(/%(-?)([A-Za-z%])/g, (field: string, flag: string, letter: string) => {
     const value = FIELDS[letter]?.(date);
     if (value === undefined) return field;

@@ -28,9 +28,14 @@ import {
   Float,
   isTrue,
   itemsOf,
+  joinTexts,
+  MAX_STRING_LENGTH,
   Namespace,
   numberOf,
   print,
+  spendList,
+  spendReading,
+  spendText,
   toValue,
   Tuple,
   typeName,
@@ -39,11 +44,12 @@ import {
 
 /**
  * A conversation of 1,000 messages takes a few hundred thousand steps with the longest published templates. A step is
- * one expression, one item of a list that is printed, compared or filtered, or 64 characters or 16 items of an operand.
+ * one expression, one item of a list that is compared or filtered, 32 characters or 16 items of an operand, or 2 items of
+ * a list that is made: all strings together stay below 64 million characters, all lists below 4 million items.
  */
-const MAX_STEPS = 3_000_000;
-/** In UTF-16 units: of the text, and of any one string. */
-const MAX_TEXT_LENGTH = 1 << 24;
+const MAX_STEPS = 2_000_000;
+/** In UTF-16 units, of all that is written: the text, and what macros and blocks write for it. */
+const MAX_WRITTEN = 4 * MAX_STRING_LENGTH;
 
 class Scope {
   readonly names = new Map<string, Value>();
@@ -157,7 +163,7 @@ class Evaluator {
   private write(value: Value, output: string[]): void {
     const text = print(value, this.spend);
     this.written += text.length;
-    if (this.written > 4 * MAX_TEXT_LENGTH) throw new Error(`it writes more than ${4 * MAX_TEXT_LENGTH} characters`);
+    if (this.written > MAX_WRITTEN) throw new Error(`it writes more than ${MAX_WRITTEN} characters`);
     output.push(text);
   }
 
@@ -246,7 +252,7 @@ class Evaluator {
 
   /** For work that grows with the size of `operand`. */
   private charge(operand: Value): void {
-    if (typeof operand === "string") this.spend(operand.length / 64);
+    if (typeof operand === "string") spendReading(operand, this.spend);
     else if (Array.isArray(operand)) this.spend(operand.length / 16);
     else if (operand instanceof Map) this.spend(operand.size / 16);
   }
@@ -255,10 +261,10 @@ class Evaluator {
   private value(node: ExpressionNode, scope: Scope): Value {
     this.spend(1);
     const value = this.evaluate(node, scope);
-    if (typeof value === "string" && value.length > MAX_TEXT_LENGTH) {
-      throw new Error(`a string of more than ${MAX_TEXT_LENGTH} characters`);
-    }
-    if (node.type !== "Identifier") this.charge(value); // a name only points at what was paid for
+    if (node.type === "Identifier") return value; // a name only points at what was paid for
+    if (typeof value === "string") spendText(value.length, this.spend);
+    else this.charge(value);
+    if (Array.isArray(value) && node.type !== "MemberExpression") spendList(value.length, this.spend);
     return value;
   }
 
@@ -326,7 +332,7 @@ class Evaluator {
       case "not in":
         return !isIn(left, right, this.spend);
       case "~":
-        return print(left, this.spend) + print(right, this.spend);
+        return joinTexts([print(left, this.spend), print(right, this.spend)], "", this.spend);
     }
     for (const [node, value] of [
       [leftNode, left],
@@ -361,6 +367,7 @@ class Evaluator {
   }
 
   private call(callee: ExpressionNode, args: Value[], named: Map<string, Value>, scope: Scope): Value {
+    this.spend(2 * (args.length + named.size));
     const called = this.value(callee, scope);
     if (!(called instanceof Callable)) throw new Error(`${describe(callee)} is ${typeName(called)}, not a function`);
     return called.call(args, named);
@@ -390,6 +397,7 @@ class Evaluator {
     };
     const step = bound(node.step) ?? 1;
     if (step === 0) throw new Error("a slice with a step of 0");
+    this.spend(items.length);
     const [lowest, highest] = step > 0 ? [0, items.length] : [-1, items.length - 1];
     const clamp = (value: number | undefined, absent: number): number =>
       value === undefined ? absent : Math.min(highest, Math.max(lowest, value < 0 ? value + items.length : value));

@@ -7,9 +7,12 @@ import {
   Float,
   isTrue,
   itemsOf,
+  joinTexts,
   Namespace,
   numberOf,
   print,
+  spendSearch,
+  spendText,
   Tuple,
   typeName,
   writeJson,
@@ -43,6 +46,7 @@ export function applyTest(name: string, value: Value, other: Value, spend: Spend
 export function isIn(needle: Value, haystack: Value, spend: Spend): boolean {
   if (typeof haystack === "string") {
     if (typeof needle !== "string") throw new Error(`'in' a string wants a string, not ${typeName(needle)}`);
+    spendSearch(haystack, needle, spend);
     return haystack.includes(needle);
   }
   return itemsOf(haystack).some((item) => equals(item, needle, spend));
@@ -94,14 +98,24 @@ function pickByAttribute(keeps: boolean): Filter {
 }
 
 /** In order, letters of either case alike unless told otherwise. */
-function sorted(items: Value[], keyOfItem: (item: Value) => Value, caseSensitive: Value, reverse: Value): Value[] {
-  const fold = (key: Value): Value => (typeof key === "string" && !isTrue(caseSensitive) ? key.toLowerCase() : key);
+function sorted(
+  items: Value[],
+  keyOfItem: (item: Value) => Value,
+  { caseSensitive, reverse, spend }: { caseSensitive: Value; reverse: Value; spend: Spend },
+): Value[] {
   const sign = isTrue(reverse) ? -1 : 1;
-  return Array.from(items).sort((a, b) => sign * compare(fold(keyOfItem(a)), fold(keyOfItem(b))));
+  const keyed = items.map((item) => {
+    const key = keyOfItem(item);
+    if (typeof key !== "string" || isTrue(caseSensitive)) return { item, key };
+    spendText(key.length, spend);
+    return { item, key: key.toLowerCase() };
+  });
+  return keyed.sort((a, b) => sign * compare(a.key, b.key, spend)).map(({ item }) => item);
 }
 
 function extreme(sign: number): Filter {
-  return (value) => itemsOf(value).reduce((best, item) => (sign * compare(item, best) > 0 ? item : best));
+  return (value, _, spend) =>
+    itemsOf(value).reduce((best, item) => (sign * compare(item, best, spend) > 0 ? item : best));
 }
 
 function toInteger(value: Value, fallback: Value): Value {
@@ -129,11 +143,12 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   count: filterLength,
   d: filterDefault,
   default: filterDefault,
-  dictsort(value, args) {
+  dictsort(value, args, spend) {
     if (!(value instanceof Map)) throw new Error(`dictsort of ${typeName(value)}`);
     const place = args.get(1, "by") === "value" ? 1 : 0;
     const pairs = [...value].map((entry) => Tuple.holding(entry));
-    return sorted(pairs, (pair) => (pair as Tuple)[place], args.get(0, "case_sensitive"), args.get(2, "reverse"));
+    const order = { caseSensitive: args.get(0, "case_sensitive"), reverse: args.get(2, "reverse"), spend };
+    return sorted(pairs, (pair) => (pair as Tuple)[place], order);
   },
   first: (value) => itemsOf(value)[0],
   float(value, args) {
@@ -142,20 +157,18 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   },
   indent(value, args, spend) {
     const width = args.get(0, "width") ?? 4;
-    if (typeof width === "number") spend(width);
-    const margin = typeof width === "string" ? width : " ".repeat(numberOf(width) ?? 0);
+    const margin = marginOf(width);
     const [first, blank] = [isTrue(args.get(1, "first")), isTrue(args.get(2, "blank"))];
     const lines = print(value, spend).split("\n");
-    spend(lines.length * (1 + margin.length / 256));
-    return lines.map((line, i) => ((i > 0 || first) && (line !== "" || blank) ? margin + line : line)).join("\n");
+    const indented = lines.map((line, i) => ((i > 0 || first) && (line !== "" || blank) ? margin + line : line));
+    return joinTexts(indented, "\n", spend);
   },
   int: (value, args) => toInteger(value, args.get(0, "default") ?? 0),
   items: (value) => (value instanceof Map ? [...value].map((entry) => Tuple.holding(entry)) : filterItemsOf(value)),
   join(value, args, spend) {
     const name = args.get(1, "attribute");
     const parts = itemsOf(value).map((item) => print(name === undefined ? item : attribute(item, name), spend));
-    spend(parts.length);
-    return parts.join(print(args.get(0, "d"), spend));
+    return joinTexts(parts, print(args.get(0, "d"), spend), spend);
   },
   last: (value) => itemsOf(value).at(-1),
   length: filterLength,
@@ -179,17 +192,21 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   replace(value, args, spend) {
     const count = args.get(2, "count");
     const [old, replacement] = [args.textAt(0, "old"), args.textAt(1, "new")];
-    return replaceText(print(value, spend), old, replacement, typeof count === "number" ? count : -1);
+    return replaceText(print(value, spend), old, replacement, typeof count === "number" ? count : -1, spend);
   },
   reverse: (value) =>
     typeof value === "string" ? Array.from(value).reverse().join("") : Array.from(itemsOf(value)).reverse(),
   safe: (value) => value,
   select: pick(true),
   selectattr: pickByAttribute(true),
-  sort(value, args) {
+  sort(value, args, spend) {
     const name = args.get(2, "attribute");
     const key = (item: Value): Value => (name === undefined ? item : attribute(item, name));
-    return sorted(itemsOf(value), key, args.get(1, "case_sensitive"), args.get(0, "reverse"));
+    return sorted(itemsOf(value), key, {
+      caseSensitive: args.get(1, "case_sensitive"),
+      reverse: args.get(0, "reverse"),
+      spend,
+    });
   },
   string: (value, _, spend) => print(value, spend),
   sum(value, args) {
@@ -203,11 +220,11 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   title: (value, _, spend) => titleWords(print(value, spend)),
   tojson(value, args, spend) {
     const width = args.get(1, "indent") ?? null;
-    if (typeof width === "number") spend(width);
-    const indent = typeof width === "number" ? " ".repeat(width) : typeof width === "string" ? width : null;
+    const indent = typeof width === "number" || typeof width === "string" ? marginOf(width) : null;
     const separators = args.get(2, "separators") ?? null;
     const [item, key] = separators === null ? [indent === null ? ", " : ",", ": "] : itemsOf(separators);
     if (typeof item !== "string" || typeof key !== "string") throw new Error("tojson wants two strings as separators");
+    if (item.length + key.length > MAX_MARGIN) throw new Error("tojson with separators that are long texts");
     const [ensureAscii, sortKeys] = [isTrue(args.get(0, "ensure_ascii")), isTrue(args.get(3, "sort_keys"))];
     return writeJson(value, { ensureAscii, indent, itemSeparator: item, keySeparator: key, sortKeys }, spend);
   },
@@ -224,6 +241,15 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   wordcount: (value, _, spend) => lengthOf(methodOf(print(value, spend), "split", spend)?.call([], new Map())),
 };
 
+/** Blanks before a line: templates write 2 or 4. */
+const MAX_MARGIN = 256;
+
+function marginOf(width: Value): string {
+  const length = typeof width === "string" ? width.length : (numberOf(width) ?? 0);
+  if (!(length <= MAX_MARGIN)) throw new Error(`an indent of ${length}; ${MAX_MARGIN} is the most`);
+  return typeof width === "string" ? width : " ".repeat(Math.max(0, length));
+}
+
 function filterItemsOf(value: Value): Value[] {
   if (value === undefined) return [];
   throw new Error(`items of ${typeName(value)}`);
@@ -237,10 +263,10 @@ const remainder = (value: Value, by: number): number => {
 };
 const equal: Test = (value, other, spend) => equals(value, other, spend);
 const unequal: Test = (value, other, spend) => !equals(value, other, spend);
-const less: Test = (value, other) => compare(value, other) < 0;
-const more: Test = (value, other) => compare(value, other) > 0;
-const atMost: Test = (value, other) => compare(value, other) <= 0;
-const atLeast: Test = (value, other) => compare(value, other) >= 0;
+const less: Test = (value, other, spend) => compare(value, other, spend) < 0;
+const more: Test = (value, other, spend) => compare(value, other, spend) > 0;
+const atMost: Test = (value, other, spend) => compare(value, other, spend) <= 0;
+const atLeast: Test = (value, other, spend) => compare(value, other, spend) >= 0;
 const isText = (value: Value): value is string => typeof value === "string";
 
 const TESTS: Readonly<Record<string, Test>> = {

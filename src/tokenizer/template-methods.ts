@@ -1,5 +1,18 @@
 /** The methods of Python's strings, dicts and lists that chat templates call; those that change a value do not exist. */
-import { Callable, equals, itemsOf, Tuple, typeName, type Dict, type Spend, type Value } from "./template-values";
+import {
+  Callable,
+  equals,
+  itemsOf,
+  joinTexts,
+  spendList,
+  spendSearch,
+  spendText,
+  Tuple,
+  typeName,
+  type Dict,
+  type Spend,
+  type Value,
+} from "./template-values";
 
 /** Python's white space: Unicode's, and the four separators of ASCII; not U+FEFF, which JavaScript trims. */
 const SEPARATORS = "\\x1c-\\x1e";
@@ -64,29 +77,29 @@ const STRING: Methods<string> = {
   },
   startswith: (self, args) => anyOf(args.get(0, "prefix")).some((prefix) => self.startsWith(prefix)),
   endswith: (self, args) => anyOf(args.get(0, "suffix")).some((suffix) => self.endsWith(suffix)),
-  split: (self, args) => splitText(self, args, false),
-  rsplit: (self, args) => splitText(self, args, true),
+  split: (self, args, spend) => splitText(self, args, false, spend),
+  rsplit: (self, args, spend) => splitText(self, args, true, spend),
   splitlines(self) {
     const lines = self.split(LINE_END);
     if (lines.at(-1) === "") lines.pop();
     return lines;
   },
-  replace(self, args) {
+  replace(self, args, spend) {
     const count = args.get(2, "count");
-    return replaceText(self, args.textAt(0, "old"), args.textAt(1, "new"), typeof count === "number" ? count : -1);
+    const [old, replacement] = [args.textAt(0, "old"), args.textAt(1, "new")];
+    return replaceText(self, old, replacement, typeof count === "number" ? count : -1, spend);
   },
-  join: (self, args, spend) =>
-    itemsOf(args.get(0, "iterable"))
-      .map((item) => {
-        if (typeof item !== "string") throw new Error(`join() wants strings, not ${typeName(item)}`);
-        spend(1);
-        return item;
-      })
-      .join(self),
-  find: (self, args) => placeOf(self, self.indexOf(args.textAt(0, "sub"))),
-  rfind: (self, args) => placeOf(self, self.lastIndexOf(args.textAt(0, "sub"))),
-  count(self, args) {
-    const part = args.textAt(0, "sub");
+  join(self, args, spend) {
+    const texts = itemsOf(args.get(0, "iterable")).map((item) => {
+      if (typeof item !== "string") throw new Error(`join() wants strings, not ${typeName(item)}`);
+      return item;
+    });
+    return joinTexts(texts, self, spend);
+  },
+  find: (self, args, spend) => placeOf(self, self.indexOf(searched(self, args, spend))),
+  rfind: (self, args, spend) => placeOf(self, self.lastIndexOf(searched(self, args, spend))),
+  count(self, args, spend) {
+    const part = searched(self, args, spend);
     return part === "" ? Array.from(self).length + 1 : self.split(part).length - 1;
   },
   isdigit: (self) => /^[\p{Nd}\u00b2\u00b3\u00b9\u2070-\u2089]+$/u.test(self),
@@ -153,7 +166,13 @@ function anyOf(value: Value): string[] {
   });
 }
 
-function splitText(self: string, args: Arguments, fromRight: boolean): string[] {
+function searched(self: string, args: Arguments, spend: Spend): string {
+  const part = args.textAt(0, "sub");
+  spendSearch(self, part, spend);
+  return part;
+}
+
+function splitText(self: string, args: Arguments, fromRight: boolean, spend: Spend): string[] {
   const separator = args.get(0, "sep");
   const limit = args.get(1, "maxsplit");
   const most = typeof limit === "number" && limit >= 0 ? limit : Infinity;
@@ -168,23 +187,27 @@ function splitText(self: string, args: Arguments, fromRight: boolean): string[] 
     return [...words.slice(0, most).map(([word]) => word), strip(self.slice(words[most]?.index), null, "right")];
   }
   if (typeof separator !== "string" || separator === "") throw new Error("split() wants a string that is not empty");
+  spendSearch(self, separator, spend);
   const parts = self.split(separator);
+  spendList(parts.length, spend);
   if (parts.length <= most + 1) return parts;
   if (fromRight) return [parts.slice(0, parts.length - most).join(separator), ...parts.slice(parts.length - most)];
   return [...parts.slice(0, most), parts.slice(most).join(separator)];
 }
 
 /** `count`: how many at most; negative: all. */
-export function replaceText(self: string, from: string, to: string, count: number): string {
+export function replaceText(self: string, from: string, to: string, count: number, spend: Spend): string {
   if (from === "") {
     const characters = Array.from(self);
+    spendText(self.length + (characters.length + 1) * to.length, spend);
     const before = characters.map((character, i) => (count < 0 || i < count ? to + character : character)).join("");
     return count < 0 || count > characters.length ? before + to : before;
   }
-  if (count < 0) return self.replaceAll(from, () => to);
+  spendSearch(self, from, spend);
   const parts = self.split(from);
-  const head = parts.slice(0, count + 1).join(to);
-  return parts.length > count + 1 ? [head, ...parts.slice(count + 1)].join(from) : head;
+  if (count < 0) return joinTexts(parts, to, spend);
+  const head = joinTexts(parts.slice(0, count + 1), to, spend);
+  return parts.length > count + 1 ? joinTexts([head, ...parts.slice(count + 1)], from, spend) : head;
 }
 
 /** A place in UTF-16 units → in code points. */

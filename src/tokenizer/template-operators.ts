@@ -1,17 +1,27 @@
 /** Python's operators on the values of a template, those apart that look at truth, membership or equality. */
-import { compare, Float, numberOf, Tuple, typeName, type Spend, type Value } from "./template-values";
+import {
+  compare,
+  Float,
+  numberOf,
+  Tuple,
+  spendList,
+  spendText,
+  typeName,
+  type Spend,
+  type Value,
+} from "./template-values";
 
 /** @throws Error for operands that Python refuses: a string and a number are not added */
 export function applyOperator(operator: string, left: Value, right: Value, spend: Spend): Value {
   switch (operator) {
     case "<":
-      return compare(left, right) < 0;
+      return compare(left, right, spend) < 0;
     case ">":
-      return compare(left, right) > 0;
+      return compare(left, right, spend) > 0;
     case "<=":
-      return compare(left, right) <= 0;
+      return compare(left, right, spend) <= 0;
     case ">=":
-      return compare(left, right) >= 0;
+      return compare(left, right, spend) >= 0;
   }
   const [a, b] = [numberOf(left), numberOf(right)];
   if (a !== undefined && b !== undefined) {
@@ -22,6 +32,7 @@ export function applyOperator(operator: string, left: Value, right: Value, spend
   if (operator === "+") {
     if (typeof left === "string" && typeof right === "string") return left + right;
     if (Array.isArray(left) && Array.isArray(right) && left instanceof Tuple === right instanceof Tuple) {
+      spendList(left.length + right.length, spend);
       return left.concat(right);
     }
   }
@@ -30,7 +41,8 @@ export function applyOperator(operator: string, left: Value, right: Value, spend
     if (typeof repeated === "string" && typeof times === "number") return repeat(repeated, times, spend);
     if (Array.isArray(repeated) && typeof times === "number") {
       const count = Math.max(0, times);
-      spend(count * repeated.length);
+      spend(count);
+      spendList(count * repeated.length, spend);
       return Array.from({ length: count }, () => repeated).flat();
     }
   }
@@ -39,7 +51,7 @@ export function applyOperator(operator: string, left: Value, right: Value, spend
 
 function repeat(text: string, times: number, spend: Spend): string {
   const count = Math.max(0, times);
-  spend((text.length * count) / 64);
+  spendText(text.length * count, spend);
   return text.repeat(count);
 }
 

@@ -34,6 +34,43 @@ export type Dict = Map<string | number, Value>;
 /** Work already done, in steps; throws where a template does far more than any chat needs. */
 export type Spend = (steps: number) => void;
 
+/** In UTF-16 units, of any one string: some 250,000 tokens. */
+export const MAX_STRING_LENGTH = 1 << 20;
+
+const CHARACTERS_PER_STEP = 32;
+
+/** For a list that was made. */
+export function spendList(length: number, spend: Spend): void {
+  spend(length / 2);
+}
+
+/** For reading a string. */
+export function spendReading(text: string, spend: Spend): void {
+  spend(text.length / CHARACTERS_PER_STEP);
+}
+
+/** Before a string is made: the work, and whether it is one that no chat needs. */
+export function spendText(length: number, spend: Spend): void {
+  if (length > MAX_STRING_LENGTH) throw new Error(`a string of more than ${MAX_STRING_LENGTH} characters`);
+  spend(length / CHARACTERS_PER_STEP);
+}
+
+/** Looking for `part` in `whole`; where both are alike throughout, each place takes as long as `part` is. */
+export function spendSearch(whole: string, part: string, spend: Spend): void {
+  spend((whole.length / CHARACTERS_PER_STEP) * (1 + part.length / 4));
+}
+
+/** Joins texts; their length is known before anything is set aside. */
+export function joinTexts(texts: readonly string[], separator: string, spend: Spend): string {
+  const gaps = Math.max(0, texts.length - 1) * separator.length;
+  spend(texts.length);
+  spendText(
+    texts.reduce((sum, text) => sum + text.length, gaps),
+    spend,
+  );
+  return texts.join(separator);
+}
+
 /** JSON from outside, or a function, as a template sees it. */
 export function toValue(given: unknown): Value {
   if (typeof given === "number") return Number.isInteger(given) ? given : new Float(given);
@@ -73,6 +110,10 @@ export function numberOf(value: Value): number | undefined {
 
 export function equals(a: Value, b: Value, spend: Spend): boolean {
   spend(1);
+  if (typeof a === "string" && typeof b === "string") {
+    if (a.length === b.length) spendReading(a, spend);
+    return a === b;
+  }
   if (a === b) return true;
   const [left, right] = [numberOf(a), numberOf(b)];
   if (left !== undefined && right !== undefined) return left === right;
@@ -87,10 +128,14 @@ export function equals(a: Value, b: Value, spend: Spend): boolean {
 }
 
 /** -1, 0 or 1; throws for what Python does not order. */
-export function compare(a: Value, b: Value): number {
+export function compare(a: Value, b: Value, spend: Spend): number {
+  spend(1);
   const [left, right] = [numberOf(a), numberOf(b)];
   if (left !== undefined && right !== undefined) return Math.sign(left - right);
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+  if (typeof a === "string" && typeof b === "string") {
+    spend(Math.min(a.length, b.length) / 2);
+    return compareText(a, b);
+  }
   throw new Error(`${typeName(a)} and ${typeName(b)} cannot be compared`);
 }
 
@@ -122,20 +167,28 @@ export function print(value: Value, spend: Spend): string {
 
 /** As `repr(value)`. */
 function represent(value: Value, spend: Spend): string {
-  spend(1);
-  if (typeof value === "string") return quote(value);
+  spend(3);
+  if (typeof value === "string") {
+    spendText(4 * value.length, spend);
+    return quote(value);
+  }
   if (typeof value === "number") return String(value);
   if (typeof value === "boolean") return value ? "True" : "False";
   if (value === null) return "None";
   if (value === undefined) return "Undefined";
   if (value instanceof Float) return printFloat(value.value);
   if (Array.isArray(value)) {
-    const items = Array.from(value, (item) => represent(item, spend)).join(", ");
+    const items = joinTexts(
+      Array.from(value, (item) => represent(item, spend)),
+      ", ",
+      spend,
+    );
     if (!(value instanceof Tuple)) return `[${items}]`;
     return value.length === 1 ? `(${items},)` : `(${items})`;
   }
   if (value instanceof Map) {
-    return `{${[...value].map(([key, item]) => `${represent(key, spend)}: ${represent(item, spend)}`).join(", ")}}`;
+    const entries = [...value].map(([key, item]) => `${represent(key, spend)}: ${represent(item, spend)}`);
+    return `{${joinTexts(entries, ", ", spend)}}`;
   }
   throw new Error(`a ${typeName(value)} cannot be printed`);
 }
@@ -177,8 +230,8 @@ export interface JsonStyle {
 
 /** As Python's `json.dumps`. */
 export function writeJson(value: Value, style: JsonStyle, spend: Spend, margin = "\n"): string {
-  spend(1);
-  if (typeof value === "string") return writeString(value, style.ensureAscii);
+  spend(3);
+  if (typeof value === "string") return writeString(value, style.ensureAscii, spend);
   if (typeof value === "number" || typeof value === "boolean" || value === null) return String(value);
   if (value instanceof Float) {
     const names: Record<string, string> = { nan: "NaN", inf: "Infinity", "-inf": "-Infinity" };
@@ -188,22 +241,29 @@ export function writeJson(value: Value, style: JsonStyle, spend: Spend, margin =
   const inner = style.indent === null ? "" : margin + style.indent;
   const wrap = (open: string, parts: string[], close: string): string => {
     if (parts.length === 0) return open + close;
-    return open + inner + parts.join(style.itemSeparator + inner) + (style.indent === null ? "" : margin) + close;
+    return (
+      open +
+      inner +
+      joinTexts(parts, style.itemSeparator + inner, spend) +
+      (style.indent === null ? "" : margin) +
+      close
+    );
   };
   if (Array.isArray(value)) {
     return wrap("[", Array.from(value, (item) => writeJson(item, style, spend, inner)), "]"); // prettier-ignore
   }
   if (value instanceof Map) {
     const entries = [...value];
-    if (style.sortKeys) entries.sort(([a], [b]) => compare(a, b));
+    if (style.sortKeys) entries.sort(([a], [b]) => compare(a, b, spend));
     const part = ([key, item]: [string | number, Value]): string =>
-      writeString(String(key), style.ensureAscii) + style.keySeparator + writeJson(item, style, spend, inner);
+      writeString(String(key), style.ensureAscii, spend) + style.keySeparator + writeJson(item, style, spend, inner);
     return wrap("{", entries.map(part), "}");
   }
   throw new Error(`a ${typeName(value)} has no JSON`);
 }
 
-function writeString(value: string, ensureAscii: boolean): string {
+function writeString(value: string, ensureAscii: boolean, spend: Spend): string {
+  spendText(2 * value.length, spend);
   const written = JSON.stringify(value);
   if (!ensureAscii) return written;
   return written.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

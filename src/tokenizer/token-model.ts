@@ -8,6 +8,7 @@ import { TokenizerModel } from "@xenova/transformers/src/tokenizers.js";
 import { WordloomError } from "../errors";
 import { count, flag, invalid, isCount, list, record, text, typeOf, unsupported, type JsonRecord } from "./json-fields";
 import { MergeTable } from "./merge-table";
+import { checkLattice, MAX_WORDPIECE_WORD } from "./tokenizer-limits";
 import { WordCutter } from "./word-cutter";
 
 export interface TokenModel {
@@ -175,13 +176,15 @@ function createUnigram(model: JsonRecord): TokenModel {
   ) as TokenizerModel & {
     trie: PieceTrie; // made by type "Unigram"
   };
-  unigram.trie = new PieceTrie(vocab.keys());
+  const trie = new PieceTrie(vocab.keys());
+  unigram.trie = trie;
   return {
     vocab,
     encodeWord: (word) => {
       // Unknown characters come one UTF-16 unit at a time; join them before they become bytes.
       const pieces: string[] = [];
       let wasKnown = true;
+      trie.begin(word);
       for (const piece of unigram.encode([word])) {
         const known = vocab.has(piece) && vocab.get(piece) !== unknown;
         if (known || wasKnown) pieces.push(piece);
@@ -197,6 +200,8 @@ function createUnigram(model: JsonRecord): TokenModel {
 class PieceTrie {
   private readonly root = new Map<string, unknown>();
   private static readonly END = "";
+  private found = 0;
+  private characters = 0;
 
   constructor(pieces: Iterable<string>) {
     for (const piece of pieces) {
@@ -210,12 +215,20 @@ class PieceTrie {
     }
   }
 
+  /** What is found from now on lies in `word`. */
+  begin(word: string): void {
+    this.found = 0;
+    this.characters = word.length;
+  }
+
   *commonPrefixSearch(source: string): Generator<string> {
     let node: Map<string, unknown> | undefined = this.root;
     for (let i = 0; i < source.length; i++) {
       node = node.get(source.charAt(i)) as Map<string, unknown> | undefined; // nodes of this trie
       if (node === undefined) return;
-      if (node.has(PieceTrie.END)) yield source.slice(0, i + 1);
+      if (!node.has(PieceTrie.END)) continue;
+      checkLattice(++this.found, this.characters);
+      yield source.slice(0, i + 1);
     }
   }
 }
@@ -223,6 +236,10 @@ class PieceTrie {
 function createWordPiece(model: JsonRecord): TokenModel {
   const vocab = readVocab(model["vocab"]);
   const unknownPiece = text(model["unk_token"], "model.unk_token");
+  const longest = count(model["max_input_chars_per_word"] ?? 100, "model.max_input_chars_per_word");
+  if (longest > MAX_WORDPIECE_WORD) {
+    throw unsupported(`WordPiece with max_input_chars_per_word ${longest} (at most ${MAX_WORDPIECE_WORD})`);
+  }
   const unknown = unknownId(unknownPiece, vocab);
   const wordPiece = TokenizerModel.fromConfig(
     {
@@ -230,7 +247,7 @@ function createWordPiece(model: JsonRecord): TokenModel {
       vocab: Object.fromEntries(vocab),
       unk_token: unknownPiece,
       continuing_subword_prefix: text(model["continuing_subword_prefix"] ?? "##", "model.continuing_subword_prefix"),
-      max_input_chars_per_word: count(model["max_input_chars_per_word"] ?? 100, "model.max_input_chars_per_word"),
+      max_input_chars_per_word: longest,
     },
     {},
   );
@@ -274,7 +291,8 @@ function toIds(
     const id = vocab.get(piece);
     const bytes = id === undefined && options.byteFallback ? byteIds(piece, vocab) : undefined;
     if (id !== undefined) ids.push(id);
-    else if (bytes !== undefined) ids.push(...bytes);
+    else if (bytes !== undefined)
+      for (const byte of bytes) ids.push(byte); // a piece may be the whole text
     else if (options.unknown !== undefined && !(afterUnknown && options.fuseUnknown)) ids.push(options.unknown);
     afterUnknown = id === undefined && bytes === undefined;
   }

@@ -6,7 +6,7 @@ struct Sequence {
   position: u32,         // of `token`, whose key and value are not in the cache yet
   token: u32,            // the last one chosen (or the prompt's last, before the first choice)
   count: u32,            // tokens chosen in this run
-  done: u32,             // 1: every later step returns at once and changes nothing
+  done: u32,             // 1: every later step returns at once and changes nothing; PAUSED: so it is for now
   invalid: u32,          // 1: a logit was NaN, or none was finite
   logprob: f32,          // of `token`, by the model itself
   rank: u32,             // of `token` among all by the model itself, from 1 (where statistics are wanted)
@@ -33,3 +33,6 @@ struct Sequence {
   reserved: array<u32, 5>,
   ends: array<u32, 32>,  // ids that end the run
 }
+
+/// In `done`: the rows that follow in this submit were computed with another token than was chosen.
+const PAUSED = 2u;

@@ -8,6 +8,7 @@ import type { ChatPromptOptions } from "./chat-options";
 import { resolveConstraint, type AnswerConstraint } from "./constraint-option";
 import type { LogitsProcessor } from "./logits-processor";
 import { flag, given, invalid, oneOf, real, refuseUnknown, whole } from "./option-checks";
+import { resolveSpeculative, type SpeculativeOptions } from "./speculative-option";
 import { conflict, idsOf, resolveLogitBias, stringsOf } from "./token-options";
 
 /**
@@ -129,6 +130,14 @@ export interface GenerateOptions extends ChatPromptOptions {
   constraint?: AnswerConstraint;
 
   /**
+   * Guesses the next tokens, and checks the guesses in one pass of the model, which chooses just what it would choose
+   * without them: the same ids for the same seed. Faster where guesses are often right (texts that repeat themselves, a
+   * draft model that knows them); else slower, as nothing else is under way meanwhile. `end.speculation` counts. Default:
+   * none. Not with a `constraint` or a `logitsProcessor`. docs/speculative-decoding.md says where it pays.
+   */
+  speculative?: SpeculativeOptions;
+
+  /**
    * Where the context is full. "error" (default): a longer prompt is refused with prompt-too-long, and an answer ends with
    * "length". "slide": the model sees the first `sinks` tokens and the last ones, and goes on; the last ones, half of the
    * context, are run again each time the other half is full. What it no longer sees, penalties do not see either; the
@@ -214,6 +223,7 @@ const KNOWN: Record<keyof GenerateOptions, true> = {
   forcedTokens: true,
   logitsProcessor: true,
   constraint: true,
+  speculative: true,
   fullContext: true,
   sinks: true,
   seed: true,
@@ -277,6 +287,7 @@ export function resolveGenerateOptions(
     endTokenIds,
     ignoreEos,
     constraint: resolveConstraint(options),
+    speculative: resolveSpeculative(options),
     drySequenceBreakers: given(options.drySequenceBreakers)
       ? stringsOf("drySequenceBreakers", options.drySequenceBreakers)
       : DRY_BREAKERS,

@@ -41,6 +41,13 @@ export interface LoadOptions {
   memoryBudgetBytes?: number;
   /** Default true: a dedicated worker; where none can start, the caller's thread, and `info.workerReason` says why. */
   worker?: boolean;
+  /**
+   * A smaller model of the same vocabulary, which guesses for `speculative: { method: "draft-model" }`; another vocabulary is
+   * refused with option-invalid. It is loaded first, with the same options (`contextLength` at most its own; `sha256` is
+   * the model's alone), and may take a quarter of `memoryBudgetBytes`; what it leaves of it is the model's.
+   * `info.draftModel` tells its sizes.
+   */
+  draftModel?: ModelSource;
   /** In place of the global one; a function cannot be posted, so the engine then runs on the caller's thread. */
   fetch?: typeof fetch;
   /** Sent with each request for a model file, e.g. `{ Authorization: "Bearer …" }`. */
@@ -80,6 +87,7 @@ export type PlanOptions = Pick<
   | "device"
   | "powerPreference"
   | "memoryBudgetBytes"
+  | "draftModel"
   | "fetch"
   | "headers"
   | "store"
@@ -97,6 +105,7 @@ const KNOWN_PLAN: Record<keyof PlanOptions, true> = {
   device: true,
   powerPreference: true,
   memoryBudgetBytes: true,
+  draftModel: true,
   fetch: true,
   headers: true,
   store: true,
@@ -150,6 +159,7 @@ export function resolveLoadOptions(
         ? oneOf(options, "powerPreference", POWER_PREFERENCES, "high-performance")
         : undefined,
       memoryBudgetBytes: optionalWhole(options, "memoryBudgetBytes"),
+      draftModel: given(options.draftModel) ? resolveSource(options.draftModel, baseUrl) : undefined,
       headers: resolveHeaders(options.headers),
       ...resolveStorage(source, options),
       internal: resolveInternal(options.internal),

@@ -18,15 +18,20 @@ describe("the planned bytes are the allocated ones, for", () => {
     ["a gpt2 as f32 with an f16 cache", goldenUrl("gpt2"), { dtype: "f32", kvDtype: "f16" }],
     ["the bundled model", BUNDLED_URL, {}],
     ["the bundled model in a budget", BUNDLED_URL, { memoryBudgetBytes: 6.5 * MIB }],
+    ["a llama that another guesses for", goldenUrl("llama"), { draftModel: goldenUrl("llama"), contextLength: 64 }],
   ];
   test.each(CONFIGURATIONS)("%s", { timeout: 120_000 }, async (_, source, options) => {
     const plan = await TextGenerator.plan(source, options);
     const generator = await TextGenerator.load(source, { ...options, worker: false });
-    const { bytes, dtype, kvDtype, contextLength, adapter, tier, parameterCount, modelType } = generator.info;
+    const { bytes, dtype, kvDtype, contextLength, adapter, tier, parameterCount, modelType, draftModel } =
+      generator.info;
     await generator.dispose();
     const { total, ...planned } = plan.bytes;
     expect(planned).toEqual(bytes);
-    expect(total).toBe(bytes.weights + bytes.kvCache + bytes.activations);
+    const draft = draftModel?.bytes ?? { weights: 0, kvCache: 0, activations: 0 };
+    expect(plan.draftModel).toEqual(draftModel);
+    const own = bytes.weights + bytes.kvCache + bytes.activations;
+    expect(total).toBe(own + draft.weights + draft.kvCache + draft.activations);
     expect(plan).toMatchObject({ dtype, kvDtype, contextLength, adapter, tier, parameterCount, modelType });
     expect(plan.kvBytesPerToken * contextLength).toBe(bytes.kvCache);
     expect([plan.verdict, plan.suggestions]).toEqual(["fits", []]);

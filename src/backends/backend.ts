@@ -55,6 +55,8 @@ export interface KeptSink {
 
 /** End tokens that one run can have, the caller's own included. */
 export const MAX_END_TOKENS = 32;
+/** Tokens that one `verify` takes at most: its rows are one tile of a matrix product. */
+export const MAX_DRAFT_TOKENS = 15;
 /** Repeated tokens beyond the allowed length that DRY counts at most; 1.75 to this power is as good as a ban. */
 export const DRY_LONGEST_REPEAT = 64;
 
@@ -237,6 +239,18 @@ export interface SequenceRunner {
   append(previous: number, tokens: Uint32Array, start: number): Promise<ScoredRows>;
   /** One decode step: the last sampled token through the model, and the next one chosen. */
   step(): Promise<StepResult>;
+  /**
+   * Several steps at once, where a guess of what they give is at hand: the last sampled token and the drafts behind it run
+   * as one chunk, and then the next token is chosen row by row, just as `step` does, as long as it is the draft that the
+   * next row was computed with. Positions of the cache behind the last token given hold nothing valid afterwards.
+   *
+   * Nothing else in flight; not with `processLogits` or `allowedTokens`.
+   *
+   * @param previous the last sampled token, at position `start`
+   * @param drafts 1 to MAX_DRAFT_TOKENS, fewer than `maxPrefillTokens`; the context has room for all of them
+   * @returns what these steps gave, in order: one more than there were right drafts, or fewer where the run ended
+   */
+  verify(previous: number, drafts: Uint32Array, start: number): Promise<readonly StepResult[]>;
   /**
    * What the model says of given tokens: like `prefill(tokens, start, false)`, and for each row t the statistics of
    * `targets[t]` after it. At most `maxPrefillTokens` at once; `targets.length === tokens.length`.

@@ -17,6 +17,8 @@ import type { ChatInput, GenerateRequest, TaggedInput } from "./request";
 import { Scheduler, type RunOutcome, type RunRequest, type SchedulerOptions } from "./scheduler";
 import { CacheTransfer, type CacheAccess } from "./cache-transfer";
 import { SequenceBreakers } from "./sequence-breakers";
+import type { DraftModelInfo } from "./draft-model";
+import type { DraftModel, Speculation } from "./speculation";
 import { slidingAnswer, type SlidingOutcome } from "./sliding-answer";
 import { endTokensOf, type FinishReason } from "./stopping";
 
@@ -53,6 +55,8 @@ export interface GenerationEnd {
    * saw at the end (with `slide`: of prompt and answer, after the sinks).
    */
   dropped?: { turns: number; tokens: number };
+  /** With `speculative`: how many tokens were guessed, how many of them the model chose, and in how many passes. */
+  speculation?: Speculation;
   timings: {
     /** From its turn until the first token. */
     prefillMs: number;
@@ -104,6 +108,8 @@ export interface EngineInfo extends BackendFacts {
   /** Whether all files it was read from are kept on this device, and why, or why not. */
   stored: boolean;
   storeReason: string;
+  /** The model that guesses for this one, where `draftModel` was given; its bytes come beside `bytes`. */
+  draftModel?: DraftModelInfo;
 }
 
 /**
@@ -145,6 +151,7 @@ export interface EngineParts {
   /** Tells this model's numbers from any other's. */
   fingerprint: string;
   scheduler: SchedulerOptions;
+  draftModel?: DraftModel | undefined;
 }
 
 /** The engine on this thread. */
@@ -161,12 +168,12 @@ export class LocalEngine implements Engine {
   #disposing: Promise<void> | undefined;
   #intake: Promise<unknown> = Promise.resolve();
 
-  constructor({ backend, tokenizer, endTokenIds, info, fingerprint, scheduler }: EngineParts) {
+  constructor({ backend, tokenizer, endTokenIds, info, fingerprint, scheduler, draftModel }: EngineParts) {
     this.info = info;
     this.#tokenizer = tokenizer;
     this.#endTokenIds = endTokenIds;
     this.#breakers = new SequenceBreakers(tokenizer);
-    this.#scheduler = new Scheduler(backend, scheduler);
+    this.#scheduler = new Scheduler(backend, scheduler, draftModel);
     this.cache = new CacheTransfer(this.#scheduler, backend, info, fingerprint);
   }
 
@@ -177,6 +184,15 @@ export class LocalEngine implements Engine {
     processLogits?: ProcessLogits,
   ): Promise<GenerationEnd> {
     const endTokenIds = endTokensOf(request, this.#endTokenIds, this.info.vocabSize);
+    if (request.speculative?.method === "draft-model" && !this.info.draftModel) {
+      throw new WordloomError(
+        "option-invalid",
+        'speculative is of method "draft-model", and no draft model was loaded',
+        {
+          remedy: 'Give `draftModel` to load, or take the method "prompt-lookup".',
+        },
+      );
+    }
     const { promptTokens, constraint } = await this.#inOrder(async () => ({
       promptTokens: await this.#encode(request.input, request.slide !== undefined),
       constraint: request.constraint && (await this.#constrain(request.constraint, endTokenIds)),
@@ -196,7 +212,7 @@ export class LocalEngine implements Engine {
     processLogits: ProcessLogits | undefined,
   ): Promise<GenerationEnd> {
     const parts = ChunkParts.for(request.input, promptTokens, this.#tokenizer);
-    const { maxNewTokens, maxTimeMs, reusePrefix } = request;
+    const { maxNewTokens, maxTimeMs, reusePrefix, speculative } = request;
     const answerTokens: number[] = [];
     const answer = new AnswerStream(this.#tokenizer, {
       stop: request.stop,
@@ -224,6 +240,7 @@ export class LocalEngine implements Engine {
       maxNewTokens,
       maxTimeMs,
       reusePrefix,
+      speculative,
       constraint,
       processLogits:
         processLogits &&
@@ -420,11 +437,13 @@ function unlessStopped<T>(promised: Promise<T>, signals: readonly AbortSignal[],
 
 /** The usage and timings of one answer; also of one that never ran. */
 export function generationEnd(outcome: RunOutcome, promptTokens: number, seed: number): GenerationEnd {
-  const { finishReason, constraint, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } = outcome;
+  const { finishReason, constraint, speculation, cachedTokens, completionTokens, prefillMs, firstTokenMs, decodeMs } =
+    outcome;
   const prefilled = firstTokenMs === 0 ? 0 : promptTokens - cachedTokens;
   return {
     finishReason,
     ...(constraint && { constraint }),
+    ...(speculation && { speculation }),
     seed,
     usage: { promptTokens, cachedTokens, completionTokens },
     timings: {

@@ -1,17 +1,21 @@
 /** From a source to an engine: config → spec → backend → tokenizer → weights, the cheap and the decisive ones first. */
 import { WordloomError } from "../errors";
+import type { Backend } from "../backends/backend";
 import { countParameters } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
 import type { OpenedModel } from "../storage/open-model";
+import type { Tokenizer } from "../tokenizer/tokenizer";
 import { BACKEND_MAKERS, chooseBackend, type BackendMakers, type BackendRequest } from "./backends";
-import { openCheckpoint, planCheckpoint } from "./checkpoint-plan";
+import { openCheckpoint, planCheckpoint, type Checkpoint } from "./checkpoint-plan";
+import { budgetBeside, checkSameVocabulary, draftContext, draftModelInfo, draftRequest } from "./draft-model";
 import { LocalEngine, type Engine } from "./engine";
 import { loadWeights } from "./load-weights";
 import { openRequest, outcomeOf, type SourceRequest } from "./open-request";
 import { ModelFingerprint } from "./model-fingerprint";
-import { withFileTypes } from "./model-parts";
+import { withFileTypes, type ModelParts } from "./model-parts";
 import { readModelParts } from "./read-model";
 import type { SchedulerOptions } from "./scheduler";
+import { DraftModel } from "./speculation";
 
 /** Where a model's files are: an address ("hf:org/name[@revision]", a URL, in Node a path), or the files themselves. */
 export type ModelSource = string | readonly File[] | FileSystemDirectoryHandle;
@@ -39,6 +43,8 @@ export interface InternalOptions extends SchedulerOptions {
 
 /** Checked options of `load` that can be posted to a worker. */
 export interface LoadRequest extends Omit<BackendRequest, "device" | "tier" | "fileFormats">, SourceRequest {
+  /** Guesses for the model; see draft-model.ts. */
+  draftModel?: ModelSource | undefined;
   internal: InternalOptions;
 }
 
@@ -74,22 +80,125 @@ function noMemory(cause: RangeError): WordloomError {
 }
 
 async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, context: LoadContext): Promise<Engine> {
-  const { signal, onProgress } = context;
-  const phase = (name: LoadPhase, file = "") => {
+  const phase = phaseOf(context);
+  const model = await readFrom(files, context, (spec) => checkContextLength(request.contextLength, spec));
+  const { parts } = model;
+  const { spec } = parts;
+  const draft =
+    request.draftModel === undefined ? undefined : await loadDraft(request.draftModel, request, parts, context);
+  try {
+    phase("device");
+    // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.
+    const read = parts.readTokenizer();
+    read.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
+    const memoryBudgetBytes = budgetBeside(request.memoryBudgetBytes, draft?.backend.facts);
+    const { backend, reason, fingerprint, tokenizer } = await hold(
+      model,
+      { ...request, memoryBudgetBytes },
+      context,
+      read,
+    );
+    try {
+      const { stored, reason: storeReason } = await settle("loaded");
+      context.signal.throwIfAborted();
+      return new LocalEngine({
+        backend,
+        tokenizer,
+        endTokenIds: parts.endTokenIds,
+        fingerprint: fingerprint.hex(backend.facts.contextLength),
+        scheduler: request.internal,
+        draftModel: draft && new DraftModel(draft.backend, spec.vocabSize),
+        info: {
+          ...backend.facts,
+          reason: withFileTypes(backend.facts, parts),
+          modelType: spec.modelType,
+          worker: context.worker,
+          layerCount: spec.layers.length,
+          vocabSize: spec.vocabSize,
+          parameterCount: countParameters(spec),
+          suggestedSampling: parts.suggestedSampling ?? {},
+          backendReason: reason,
+          workerReason: context.workerReason,
+          stored,
+          storeReason,
+          ...(draft && { draftModel: draftModelInfo(draft.spec, draft.backend.facts) }),
+        },
+      });
+    } catch (error) {
+      await backend.dispose();
+      throw error;
+    }
+  } catch (error) {
+    await draft?.backend.dispose();
+    throw error;
+  }
+}
+
+/** The model that guesses, with its own files; its weights are asked for once it is known to have the same vocabulary. */
+async function loadDraft(
+  source: ModelSource,
+  request: LoadRequest,
+  { readTokenizer }: ModelParts,
+  context: LoadContext,
+): Promise<{ backend: Backend; spec: DecoderSpec }> {
+  const own = draftRequest(request, source);
+  const { files, settle } = await openRequest(own, context, false);
+  try {
+    const model = await readFrom(files, context);
+    const { spec } = model.parts;
+    const tokenizer = await model.parts.readTokenizer();
+    checkSameVocabulary(await readTokenizer(), tokenizer);
+    const contextLength = draftContext(own.contextLength, spec);
+    phaseOf(context)("device");
+    const { backend } = await hold(model, { ...own, contextLength }, context, Promise.resolve(tokenizer));
+    await settle("loaded");
+    return { backend, spec };
+  } catch (error) {
+    await settle(outcomeOf(error)).catch(() => undefined); // the error before is the one to tell
+    throw error;
+  }
+}
+
+function phaseOf({ signal, onProgress }: LoadContext): (name: LoadPhase, file?: string) => void {
+  return (name, file = "") => {
     signal.throwIfAborted();
     onProgress({ phase: name, file, loadedBytes: 0, totalBytes: undefined });
   };
+}
+
+/** What the files say, before anything is set aside for it. */
+interface ReadModel {
+  files: OpenedModel["files"];
+  parts: ModelParts;
+  checkpoint: Checkpoint;
+}
+
+async function readFrom(
+  files: OpenedModel["files"],
+  context: LoadContext,
+  check: (spec: DecoderSpec) => void = () => {},
+): Promise<ReadModel> {
+  const { signal } = context;
+  const phase = phaseOf(context);
   const parts = await readModelParts(files, signal, (name) => phase("config", name));
-  const { spec, suggestedSampling, endTokenIds, fileFormats } = parts;
-  checkContextLength(request.contextLength, spec);
+  const { spec } = parts;
+  check(spec);
   // Weights that are not those of this config are refused before anything is set aside for them.
   const checkpoint = parts.checkpoint ?? (await openCheckpoint(files, spec, signal, parts.quantization));
   await planCheckpoint(files, spec, signal, checkpoint);
+  return { files, parts, checkpoint };
+}
 
-  phase("device");
-  // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.
-  const reading = parts.readTokenizer();
-  reading.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
+/** A backend with the weights in it, ready to run. */
+async function hold(
+  { files, parts, checkpoint }: ReadModel,
+  request: LoadRequest,
+  context: LoadContext,
+  reading: Promise<Tokenizer>,
+) {
+  const { signal, onProgress } = context;
+  const phase = phaseOf(context);
+  const { spec, fileFormats } = parts;
   const { backend, reason } = await chooseBackend(
     spec,
     { ...request, fileFormats, device: context.device, tier: request.internal.tier },
@@ -110,29 +219,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
     });
     phase("warmup");
     await backend.ready();
-    const { stored, reason: storeReason } = await settle("loaded");
-    signal.throwIfAborted();
-    return new LocalEngine({
-      backend,
-      tokenizer,
-      endTokenIds,
-      fingerprint: fingerprint.hex(backend.facts.contextLength),
-      scheduler: request.internal,
-      info: {
-        ...backend.facts,
-        reason: withFileTypes(backend.facts, parts),
-        modelType: spec.modelType,
-        worker: context.worker,
-        layerCount: spec.layers.length,
-        vocabSize: spec.vocabSize,
-        parameterCount: countParameters(spec),
-        suggestedSampling: suggestedSampling ?? {},
-        backendReason: reason,
-        workerReason: context.workerReason,
-        stored,
-        storeReason,
-      },
-    });
+    return { backend, reason, fingerprint, tokenizer };
   } catch (error) {
     await backend.dispose();
     throw error;

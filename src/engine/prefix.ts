@@ -11,7 +11,7 @@ export function reusablePrefix(cached: Uint32Array, prompt: Uint32Array, reusePr
 }
 
 /** How many tokens two sequences begin with alike. */
-export function commonPrefix(a: Uint32Array, b: Uint32Array): number {
+export function commonPrefix(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const limit = Math.min(a.length, b.length);
   let length = 0;
   while (length < limit && a[length] === b[length]) length++;

@@ -1,6 +1,7 @@
 /** What is asked of an engine, checked; all of it can be posted to a worker. */
 import type { SamplingSettings } from "../backends/backend";
 import type { Constraint } from "../structured/constraint";
+import type { SpeculationSettings } from "./speculation";
 import type { ChatMessage, ChatOptions } from "../tokenizer/tokenizer";
 
 /** What to continue: text (as it is), ids (exactly these), messages (through the chat template). */
@@ -37,6 +38,8 @@ export interface AnswerSettings {
   reusePrefix: boolean;
   /** What goes on where the context is full, in place of the answer's end; see chat/sliding-window.ts. */
   slide?: { sinks: number } | undefined;
+  /** Undefined: none. With it there is neither a constraint nor a processor of logits. */
+  speculative?: SpeculationSettings | undefined;
 }
 
 export interface GenerateRequest extends AnswerSettings {

@@ -13,6 +13,7 @@ import {
   type StepResult,
 } from "../backends/backend";
 import { WordloomError } from "../errors";
+import { Speculator, type DraftModel, type Speculation, type SpeculationSettings } from "./speculation";
 import type { TokenConstraint } from "../structured/constrain";
 import { commonPrefix, prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
 import { placeOf, type FinishReason } from "./stopping";
@@ -25,12 +26,16 @@ export interface RunRequest extends Omit<BeginOptions, "allowedTokens"> {
   /** From its turn on; undefined: as long as it takes. */
   maxTimeMs: number | undefined;
   reusePrefix: boolean;
+  /** Not with a constraint, nor with `processLogits`: each needs the token before the next is thought of. */
+  speculative?: SpeculationSettings | undefined;
 }
 
 export interface RunOutcome {
   finishReason: FinishReason;
   /** Of a run with a constraint: whether the answer is one of its texts, or the beginning of one. */
   constraint?: "complete" | "cut";
+  /** Of a run with `speculative`. */
+  speculation?: Speculation;
   /** Prompt tokens whose keys and values were there already. */
   cachedTokens: number;
   /** Tokens handed to `accept`: all of the answer, those of a stop string included, the end token not. */
@@ -58,6 +63,7 @@ const LONGEST_SILENCE_MS = 15;
 
 export class Scheduler {
   readonly #backend: Backend;
+  readonly #draftModel: DraftModel | undefined;
   readonly #runAhead: number;
   readonly #prefillChunk: number;
   readonly #turns = new TurnQueue();
@@ -69,13 +75,16 @@ export class Scheduler {
   #interrupt: ((error: WordloomError) => void) | undefined;
   #lastPauseMs = 0;
 
-  constructor(backend: Backend, options: SchedulerOptions = {}) {
+  constructor(backend: Backend, options: SchedulerOptions = {}, draftModel?: DraftModel) {
     this.#backend = backend;
+    this.#draftModel = draftModel;
     this.#runAhead = options.runAhead ?? backend.runAhead;
     this.#prefillChunk = Math.min(options.prefillChunk ?? Infinity, backend.maxPrefillTokens);
-    void backend.lost.then((reason) => {
-      this.#fail(new WordloomError("device-lost", `the GPU device was lost: ${reason.message}`, { cause: reason }));
-    });
+    for (const lost of [backend.lost, ...(draftModel ? [draftModel.lost] : [])]) {
+      void lost.then((reason) => {
+        this.#fail(new WordloomError("device-lost", `the GPU device was lost: ${reason.message}`, { cause: reason }));
+      });
+    }
   }
 
   /**
@@ -180,7 +189,7 @@ export class Scheduler {
   /** Refuses everything pending and later with `disposed`, and frees the backend. */
   async dispose(): Promise<void> {
     this.#fail(new WordloomError("disposed", "this generator was disposed of"));
-    await this.#backend.dispose();
+    await Promise.all([this.#backend.dispose(), this.#draftModel?.dispose()]);
   }
 
   async #generate(
@@ -193,8 +202,9 @@ export class Scheduler {
     const { promptTokens, endTokenIds, processLogits, constraint } = request;
     const startMs = performance.now();
     const deadlineMs = startMs + (request.maxTimeMs ?? Infinity);
-    // What the caller's processor, or a constraint, has to say of the next token depends on this one.
-    const runAhead = processLogits || constraint ? 0 : this.#runAhead;
+    const guesses = request.speculative && new Speculator(request.speculative, promptTokens, this.#draftModel);
+    // What the caller's processor, or a constraint, has to say of the next token depends on this one; so do guesses.
+    const runAhead = processLogits || constraint || guesses ? 0 : this.#runAhead;
     const reused = reusablePrefix(this.#cached, promptTokens, request.reusePrefix);
     // From here on the rest of the cache is written over, so it counts as gone until the run has ended well.
     this.#cached = new Uint32Array(0);
@@ -208,7 +218,7 @@ export class Scheduler {
     });
 
     const sampled: number[] = [];
-    const submissions = this.#submissions(request, reused, sampled);
+    const submissions = this.#submissions(request, reused, sampled, guesses);
     const flight: Flight[] = [];
     let filled = reused;
     let accepted = 0;
@@ -268,6 +278,7 @@ export class Scheduler {
     const endMs = performance.now();
     return {
       finishReason,
+      ...(guesses && { speculation: guesses.came }),
       ...(constraint && { constraint: finishReason === "stop" && constraint.isOver() ? "complete" : "cut" }),
       cachedTokens: reused,
       completionTokens: accepted,
@@ -283,8 +294,14 @@ export class Scheduler {
    * forces goes between the steps, and its first tokens directly after the prompt.
    *
    * @param sampled the answer's tokens, as far as they are known
+   * @param guesses undefined: no speculation
    */
-  *#submissions(request: RunRequest, start: number, sampled: readonly number[]): Generator<Flight, void> {
+  *#submissions(
+    request: RunRequest,
+    start: number,
+    sampled: readonly number[],
+    guesses: Speculator | undefined,
+  ): Generator<Flight, void> {
     const { promptTokens, maxNewTokens } = request;
     let forced = this.#forced(request, 0);
     // The last prompt token runs with what is forced after it.
@@ -296,6 +313,13 @@ export class Scheduler {
         ? this.#backend.prefill(tokens, chunk.start, true).then((result) => [result])
         : this.#backend.prefill(tokens, chunk.start, false).then(() => []);
       yield inFlight(results, chunk.end);
+    }
+    if (guesses) {
+      const room = { tokens: maxNewTokens, chunk: this.#prefillChunk };
+      while (sampled.length < maxNewTokens) {
+        yield inFlight(guesses.step(this.#backend, sampled, room), promptTokens.length);
+      }
+      return;
     }
     let given = forced.length > 0 ? 0 : 1;
     while (given < maxNewTokens) {

@@ -3,6 +3,7 @@ import type { SamplingSettings } from "../backends/backend";
 import { droppedBySlide, seenTokens } from "../chat/sliding-window";
 import { WordloomError } from "../errors";
 import type { RunOutcome, RunRequest } from "./scheduler";
+import type { Speculation } from "./speculation";
 
 export interface SlidingOutcome extends RunOutcome {
   /** Of the prompt, as far as it was seen. */
@@ -79,5 +80,12 @@ function joined(before: SlidingOutcome | undefined, part: SlidingOutcome): Slidi
     completionTokens: before.completionTokens + part.completionTokens,
     decodeMs: before.decodeMs + part.prefillMs + part.decodeMs,
     decodedTokens: before.decodedTokens + part.decodedTokens + (part.firstTokenMs > 0 ? 1 : 0),
+    ...(before.speculation && part.speculation && { speculation: sum(before.speculation, part.speculation) }),
   };
 }
+
+const sum = (a: Speculation, b: Speculation): Speculation => ({
+  drafted: a.drafted + b.drafted,
+  accepted: a.accepted + b.accepted,
+  verifications: a.verifications + b.verifications,
+});

@@ -25,7 +25,7 @@ export interface FakeBackendOptions {
 }
 
 export type FakeCall =
-  | { call: "prefill" | "append" | "score" | "hiddenState"; start: number; length: number }
+  | { call: "prefill" | "append" | "verify" | "score" | "hiddenState"; start: number; length: number }
   | { call: "exportCache" | "importCache"; start: number; length: number }
   | { call: "step" };
 
@@ -119,6 +119,23 @@ export class FakeBackend implements Backend {
       entropies: Float32Array.from(tokens, () => 0.5),
       ranks: Uint32Array.from(tokens, () => 1),
     });
+  }
+
+  verify(previous: number, drafts: Uint32Array, start: number): Promise<readonly StepResult[]> {
+    this.#record({ call: "verify", start, length: 1 + drafts.length });
+    if (this.#inFlight > 0) throw new Error(`verify with ${this.#inFlight} in flight`);
+    if (this.#last?.id !== previous) throw new Error(`verify after ${previous}, the last was ${this.#last?.id}`);
+    if (start + 1 + drafts.length > this.facts.contextLength)
+      throw new Error(`verify beyond ${this.facts.contextLength}`);
+    const results: StepResult[] = [];
+    const rows = [previous, ...drafts];
+    for (const [row, token] of rows.entries()) {
+      this.#fill(Uint32Array.of(token), start + row);
+      const result = this.#sample();
+      results.push(result);
+      if (result.done || result.id !== rows[row + 1]) break;
+    }
+    return this.#answer(results);
   }
 
   score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {

@@ -42,6 +42,7 @@ import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
 import { Scorer } from "./scorer";
 import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
+import { Verifier } from "./verifier";
 import { WeightStore } from "./weight-store";
 
 export interface GpuBackendOptions extends Omit<PlanRequest, "published"> {
@@ -151,6 +152,7 @@ class GpuBackend implements Backend {
   readonly #ring: ReadbackRing;
   readonly #recording: Promise<Recording>;
   readonly #scorer: Scorer;
+  readonly #verifier: Verifier;
   readonly #cache: CacheCopier;
   /** Rejects everything pending on `dispose` and on a lost device. */
   readonly #ended: Promise<never>;
@@ -238,17 +240,13 @@ class GpuBackend implements Backend {
       top: work.storage("top log-probabilities", TOP_BYTES),
       vocabSize: spec.vocabSize,
     };
-    this.#scorer = new Scorer({
-      kernels,
-      device,
-      work,
-      recorder,
-      head,
-      weights: this.weights,
-      chunk: this.#chunk,
+    const rowReader = {
+      ...{ kernels, device, work, recorder, head, weights: this.weights, chunk: this.#chunk },
       maxRows: this.maxPrefillTokens,
-      maxBindingBytes,
-    });
+    };
+    this.#scorer = new Scorer({ ...rowReader, maxBindingBytes });
+    const { sequences, logits, top } = this.#sampler;
+    this.#verifier = new Verifier({ ...rowReader, sequences, logits, top });
     // All at once: the browser compiles them in parallel, while the weights stream. Samplers that few use wait for `begin`.
     this.#recording = Promise.all([
       recorder.decode(body),
@@ -499,6 +497,16 @@ class GpuBackend implements Backend {
     queue.writeBuffer(this.#sequences, POSITION_OFFSET, new Uint32Array([start + tokens.length, last, count]));
     sampling.last = { ...NOTHING_CHOSEN, count, id: last, done: false };
     return rows;
+  }
+
+  async verify(previous: number, drafts: Uint32Array, start: number): Promise<readonly StepResult[]> {
+    const sampling = this.#sampling;
+    if (sampling === undefined || sampling.processLogits || sampling.allowedTokens) {
+      throw new WordloomError("internal", "drafts before begin(), or in a run whose host has a say in each token");
+    }
+    const prepared = await this.#guard(this.#verifier.prepare());
+    const encoder = this.#encodeChunk(Uint32Array.from([previous, ...drafts]), start);
+    return this.#guard(this.#verifier.verify(prepared, encoder, 1 + drafts.length, sampling));
   }
 
   async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {

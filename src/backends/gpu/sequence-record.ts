@@ -41,6 +41,13 @@ const WORD = {
 /** Byte offset of the first word; the prefill sets `position` and `token` to the prompt's last. */
 export const POSITION_OFFSET = WORD.position * 4;
 
+/** Byte offset of `done`, and what stands there while a sequence waits for the next chunk (shaders/lib/sequence.wgsl). */
+export const DONE_OFFSET = WORD.done * 4;
+const PAUSED = 2;
+
+/** @param report REPORT_BYTES */
+export const isPaused = (report: ArrayBuffer) => new Uint32Array(report)[WORD.done] === PAUSED;
+
 /** Beyond this an f32 product with a logit difference would overflow; colder than any difference f32 can hold. */
 const COLDEST = 1e30;
 /** Below this 1 / temperature is no normal f32, and 0 would mean greedy; hotter than any difference matters. */

@@ -156,6 +156,23 @@ class ReferenceBackend implements Backend {
     });
   }
 
+  verify(previous: number, drafts: Uint32Array, start: number): Promise<readonly StepResult[]> {
+    const own = drafts.slice();
+    return this.enqueue(async () => {
+      if (this.currentRun().last?.done) return [];
+      const x = this.runTokens(Uint32Array.from([previous, ...own]), start);
+      const results: StepResult[] = [];
+      for (let row = 0; row <= own.length; row++) {
+        this.filled = start + row + 1;
+        this.lastRow = x.slice(row * this.spec.hiddenSize, (row + 1) * this.spec.hiddenSize);
+        const result = await this.sample();
+        results.push(result);
+        if (result.done || result.id !== own[row]) break;
+      }
+      return results;
+    });
+  }
+
   hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array> {
     const ownTokens = tokens.slice();
     return this.enqueue(() => {

@@ -1,5 +1,6 @@
 /** Loaded models by what they were loaded with, so that several elements on a page share one. */
 import type { Generator, LoadProgress } from "./generator";
+import { Turns } from "./turns";
 
 type OnProgress = (progress: LoadProgress) => void;
 
@@ -10,12 +11,15 @@ export type LoadGenerator = (options: { signal: AbortSignal; onProgress: OnProgr
 export interface Lease {
   readonly key: string;
   readonly generator: Generator;
+  /** Of all who write with this generator. */
+  readonly turns: Turns;
   release(): void;
   /** As `release`; and whoever asks for this key next gets a newly loaded one (after a lost device, say). */
   discard(): void;
 }
 
 interface Entry {
+  readonly turns: Turns;
   readonly loading: Promise<Generator>;
   readonly abort: AbortController;
   /** One for each element that waits for the generator or has it. */
@@ -50,6 +54,7 @@ export class SharedGenerators {
       return {
         key,
         generator,
+        turns: entry.turns,
         release: () => this.#leave(key, entry, holder),
         discard: () => {
           this.#forget(key, entry);
@@ -72,7 +77,7 @@ export class SharedGenerators {
         for (const holder of progress.holders) holder.onProgress(report);
       },
     });
-    const entry: Entry = Object.assign(progress, { abort, loading });
+    const entry: Entry = Object.assign(progress, { abort, loading, turns: new Turns() });
     this.#entries.set(key, entry);
     entry.loading.catch(() => this.#forget(key, entry)); // each holder hears of the failure through its own acquire
     return entry;

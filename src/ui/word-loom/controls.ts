@@ -1,5 +1,6 @@
 /** The buttons under the text: write, stop, write on, write anew, clear. */
 import { html, nothing, type TemplateResult } from "lit";
+import * as words from "../words/element";
 
 export interface ControlsState {
   /** A run goes on, or waits for its model. */
@@ -11,6 +12,7 @@ export interface ControlsState {
   host: string | undefined;
   /** Another button is the next step. */
   isSecondary: boolean;
+  disabled: boolean;
 }
 
 export interface ControlsActions {
@@ -21,25 +23,29 @@ export interface ControlsActions {
 }
 
 export function controlsTemplate(
-  { writing, canContinue, hasText, host, isSecondary }: ControlsState,
+  { writing, canContinue, hasText, host, isSecondary, disabled }: ControlsState,
   actions: ControlsActions,
 ): TemplateResult {
-  const write = host ? `Write on ${host}` : "Write";
+  const button = (label: string, action: () => void, isPrimary: boolean) => html`
+    <button
+      type="button"
+      part="button ${isPrimary ? "primary-button" : ""}"
+      class=${isPrimary ? "primary" : ""}
+      ?disabled=${disabled}
+      @click=${action}
+    >
+      ${label}
+    </button>
+  `;
+  if (writing)
+    return html`<div part="controls">${button(words.stop(), actions.stop, true)}<slot name="controls"></slot></div>`;
+  const write = host ? words.writeAt(host) : words.write();
   return html`
     <div part="controls">
-      ${
-        writing
-          ? html`<button class="primary" type="button" @click=${actions.stop}>Stop</button>`
-          : html`<button
-              class=${isSecondary ? "" : "primary"}
-              type="button"
-              @click=${canContinue ? actions.continue : actions.write}
-            >
-              ${canContinue ? "Write on" : write}
-            </button>`
-      }
-      ${!writing && canContinue ? html`<button type="button" @click=${actions.write}>Write anew</button>` : nothing}
-      ${!writing && hasText ? html`<button type="button" @click=${actions.clear}>Clear</button>` : nothing}
+      ${canContinue ? button(words.writeOn(), actions.continue, !isSecondary) : button(write, actions.write, !isSecondary)}
+      ${canContinue ? button(words.writeAnew(), actions.write, false) : nothing}
+      ${hasText ? button(words.clear(), actions.clear, false) : nothing}
+      <slot name="controls"></slot>
     </div>
   `;
 }

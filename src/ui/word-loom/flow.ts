@@ -1,9 +1,12 @@
 /** The one text of prompt and output: the prompt is edited where it stands, and what is written flows on from it. */
 import { html, type TemplateResult } from "lit";
+import { promptLabel, promptPlaceholder } from "../words/element";
 
 export interface FlowState {
   /** The prompt cannot be changed now. */
   writing: boolean;
+  /** The whole element is: a form's fieldset may say so. */
+  disabled: boolean;
   /** The output was written from another prompt than the one that stands before it. */
   stale: boolean;
   onPrompt: (text: string) => void;
@@ -12,11 +15,11 @@ export interface FlowState {
 }
 
 /** Prompt and output are filled by hand, and stand without white space between them. */
-export function flowTemplate({ writing, stale, onPrompt, onEnter }: FlowState): TemplateResult {
+export function flowTemplate({ writing, disabled, stale, onPrompt, onEnter }: FlowState): TemplateResult {
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    onEnter();
+    if (!disabled) onEnter();
   };
   return html`
     <div class="flow" dir="auto" @click=${focusPrompt}>
@@ -25,12 +28,13 @@ export function flowTemplate({ writing, stale, onPrompt, onEnter }: FlowState): 
         part="prompt"
         role="textbox"
         aria-multiline="true"
-        aria-label="Beginning of the text"
+        aria-label=${promptLabel()}
         aria-readonly=${writing}
-        tabindex="0"
-        contenteditable=${writing ? "false" : "plaintext-only"}
+        aria-disabled=${disabled}
+        tabindex=${disabled ? -1 : 0}
+        contenteditable=${writing || disabled ? "false" : "plaintext-only"}
         enterkeyhint="go"
-        data-placeholder="Begin a text …"
+        data-placeholder=${promptPlaceholder()}
         @input=${(event: Event) => onPrompt(promptTextOf(event.currentTarget as HTMLElement))}
         @keydown=${onKey}
       ></span

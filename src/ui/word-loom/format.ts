@@ -1,5 +1,7 @@
 /** Numbers as people read them, always with their unit; the blank before a unit does not break. And a few words. */
 import type { GeneratorInfo } from "../generator";
+import * as words from "../words/element";
+import { formatNumber } from "../words/localization";
 import type { ModelSource } from "./options";
 
 const KIB = 1024;
@@ -21,13 +23,13 @@ export function formatBytes(sizeBytes: number): string {
 /** 5 475 584 → "5.5 M", 1 235 814 400 → "1.2 B" (billion); whole below ten thousand. */
 export function formatCount(count: number): string {
   if (count < 10_000) return String(Math.round(count));
-  if (count < 999_500) return `${decimal(count / 1e3)}${NBSP}k`;
-  if (count < 999_500_000) return `${decimal(count / 1e6)}${NBSP}M`;
-  return `${decimal(count / 1e9)}${NBSP}B`;
+  if (count < 999_500) return words.thousands(decimal(count / 1e3));
+  if (count < 999_500_000) return words.millions(decimal(count / 1e6));
+  return words.billions(decimal(count / 1e9));
 }
 
 export function formatTokensPerSecond(tokensPerSecond: number): string {
-  return `${decimal(tokensPerSecond)}${NBSP}tokens/s`;
+  return words.tokensPerSecond(decimal(tokensPerSecond));
 }
 
 /** 0.4 → "0.4 ms", 1234 → "1.2 s", 125 000 → "2 min 5 s". */
@@ -51,14 +53,17 @@ export function formatBytesOf(loadedBytes: number, totalBytes: number | undefine
   if (totalBytes === undefined || totalBytes <= 0) return formatBytes(loadedBytes);
   const [loaded, loadedUnit] = formatBytes(loadedBytes).split(NBSP);
   const [total, totalUnit] = formatBytes(totalBytes).split(NBSP);
-  return `${loaded}${loadedUnit === totalUnit ? "" : NBSP + (loadedUnit ?? "")} of ${total}${NBSP}${totalUnit}`;
+  return words.bytesOf(
+    `${loaded}${loadedUnit === totalUnit ? "" : NBSP + (loadedUnit ?? "")}`,
+    `${total}${NBSP}${totalUnit}`,
+  );
 }
 
 /** Completes "computed by …": a software adapter is the processor, whatever its interface. */
 export function computedBy(info: Pick<GeneratorInfo, "backend" | "isFallbackAdapter">): string {
-  if (info.backend === "reference") return "the processor, slowly, without WebGPU";
-  if (info.isFallbackAdapter) return "the processor, through the browser's software driver";
-  return "the graphics card";
+  if (info.backend === "reference") return words.byReference();
+  if (info.isFallbackAdapter) return words.bySoftware();
+  return words.byGraphicsCard();
 }
 
 /** The last part of a path or hub name, as a person would call the model: "wordloom-stories", "Qwen3-0.6B". */
@@ -72,14 +77,14 @@ export function modelName(source: ModelSource): string {
 /** Their folder, or the only one. */
 function nameOfFiles(files: readonly File[]): string {
   const [first] = files;
-  if (first === undefined) return "no files";
+  if (first === undefined) return words.noFiles();
   const [folder, ...below] = first.webkitRelativePath.split("/");
   if (folder !== undefined && below.length > 0) return folder;
-  return files.length === 1 ? first.name : `${files.length} files`;
+  return files.length === 1 ? first.name : words.fileCount(files.length);
 }
 
 function decimal(value: number): string {
-  return value < 99.95 ? (Math.round(value * 10) / 10).toFixed(1) : String(Math.round(value));
+  return value < 99.95 ? formatNumber(value, 1, { fixed: true }) : formatNumber(value, 0);
 }
 
 function roundedDigits(value: number): number {

@@ -22,6 +22,8 @@ export class LoomSettings extends LitElement {
   @property() backend: string | undefined;
   @property({ attribute: "allow-reference", type: Boolean }) allowReference = false;
   @property({ type: Boolean }) autoload = false;
+  /** As `autoload`, but not before the element is seen, or something in it has the focus. */
+  @property({ type: Boolean }) lazy = false;
   /** What each token could have been is asked for with it: alternatives, rank and entropy stand in `tokens`. */
   @property({ type: Boolean }) inspect = false;
   /** Address of a server that writes in place of this device; `model` is then its name for one. The element says so. */

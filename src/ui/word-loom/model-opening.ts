@@ -1,7 +1,29 @@
+import type { ConnectOptions, FallbackOptions } from "../../api/connect-options";
+import type { LoadOptions } from "../../api/options";
 import { WordloomError } from "../../errors";
-import type { LoadProgress } from "../generator";
+import type { Generator, LoadProgress } from "../generator";
 import { sharedGenerators, type Lease, type LoadGenerator } from "../shared-generators";
+import { BUNDLED_MODEL, connectOptions, fallbackOptions, loadOptions } from "./options";
+import type { LoadSettings, ModelSource } from "./options";
 import { RateMeter } from "./rate-meter";
+
+export type LoadWithFallback = LoadOptions & { fallback?: FallbackOptions };
+
+/** From where a generator may come. */
+export interface OpeningWays {
+  load: (source: ModelSource, options: LoadWithFallback) => Promise<Generator>;
+  connect: (endpoint: string, options: ConnectOptions) => Promise<Generator>;
+}
+
+/** Which of them the settings mean, and with what options. */
+export function openingWay(settings: LoadSettings, { load, connect }: OpeningWays): LoadGenerator {
+  const { endpoint } = settings;
+  if (endpoint) return async ({ signal }) => connect(endpoint, { ...connectOptions(settings), signal });
+  const source = settings.model ?? BUNDLED_MODEL;
+  const fallback = fallbackOptions(settings);
+  const options = { ...loadOptions(settings), ...(fallback ? { fallback } : {}) };
+  return (shared) => load(source, { ...options, ...shared });
+}
 
 /** How an opening ended. `stopped`: by `stop`, and whoever called that knows what comes next. */
 type Outcome = { kind: "opened"; lease: Lease } | { kind: "failed"; error: WordloomError } | { kind: "stopped" };

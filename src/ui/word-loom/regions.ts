@@ -2,7 +2,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { WordloomError } from "../../errors";
 import type { AnyInfo, GeneratorInfo, LoadProgress } from "../generator";
-import { headline, OFFER_LABELS, type Offer } from "./failure";
+import * as words from "../words/element";
+import { orWithoutGpu } from "../words/element-failures";
+import { headline, OFFER_LABELS, remedyOf, type Offer } from "./failure";
 import {
   computedBy,
   formatBytes,
@@ -17,11 +19,6 @@ import type { ModelOpening } from "./model-opening";
 import type { ModelSource } from "./options";
 import type { Written } from "./written";
 
-/** In place of the error's remedy, which speaks to programmers, where a button does what it advises. */
-const WITHOUT_GPU =
-  "Open the page in Chrome or Edge 123 or later or Safari 26, on https or localhost. Or let the processor write: this " +
-  "model is small enough for that, at a few words a second.";
-
 export function failureTemplate(
   error: WordloomError,
   offer: Offer | undefined,
@@ -34,10 +31,12 @@ export function failureTemplate(
       <div class="failure">
         <p class="headline">${headline(error.code)}</p>
         <p>${sentence(error.message)}</p>
-        <p class="remedy">${offer === "without-gpu" ? WITHOUT_GPU : error.remedy}</p>
+        <p class="remedy">${remedyOf(error)} ${offer === "without-gpu" ? orWithoutGpu() : ""}</p>
         ${
           offer
-            ? html`<button class="primary" type="button" @click=${() => accept(offer)}>${OFFER_LABELS[offer]}</button>`
+            ? html`<button part="button primary-button" class="primary" type="button" @click=${() => accept(offer)}>
+                ${OFFER_LABELS[offer]()}
+              </button>`
             : nothing
         }
       </div>
@@ -51,12 +50,12 @@ function sentence(message: string): string {
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
-const PHASES: Record<LoadProgress["phase"], string> = {
-  config: "Reading the model's settings",
-  device: "Making room for the model",
-  tokenizer: "Reading the model's vocabulary",
-  weights: "Loading the model's weights",
-  warmup: "Getting ready to write",
+const PHASES: Record<LoadProgress["phase"], () => string> = {
+  config: words.readsSettings,
+  device: words.makesRoom,
+  tokenizer: words.readsVocabulary,
+  weights: words.loadsWeights,
+  warmup: words.getsReady,
 };
 
 /** Bytes, rate and remaining time while there are bytes; else what is being done. */
@@ -64,12 +63,12 @@ export function progressTemplate(
   model: ModelSource,
   { progress, bytesPerSecond }: Pick<ModelOpening, "progress" | "bytesPerSecond">,
 ): TemplateResult {
-  const doing = progress ? PHASES[progress.phase] : `Opening ${modelName(model)}`;
+  const doing = progress ? PHASES[progress.phase]() : words.opens(modelName(model));
   const total = progress?.totalBytes;
   if (progress?.phase !== "weights" || !total)
     return html`
       <div part="progress">
-        <progress aria-label="Loading ${modelName(model)}"></progress>
+        <progress aria-label=${words.loading(modelName(model))}></progress>
         <span>${doing} …</span>
       </div>
     `;
@@ -77,11 +76,11 @@ export function progressTemplate(
   const numbers = [
     formatBytesOf(progress.loadedBytes, total),
     bytesPerSecond === undefined ? "" : `${formatBytes(bytesPerSecond)}/s`,
-    remainingMs < 500 ? "" : `about ${formatRemaining(remainingMs)} left`,
+    remainingMs < 500 ? "" : words.timeLeft(formatRemaining(remainingMs)),
   ].filter((text) => text !== "");
   return html`
     <div part="progress">
-      <progress aria-label="Loading ${modelName(model)}" max=${total} value=${progress.loadedBytes}></progress>
+      <progress aria-label=${words.loading(modelName(model))} max=${total} value=${progress.loadedBytes}></progress>
       <span>${doing} · ${numbers.join(" · ")}</span>
     </div>
   `;
@@ -101,34 +100,34 @@ export function statusTemplate({
   server: string | undefined;
 }): TemplateResult {
   if (!info)
-    return html`<div part="status"><span class="fact">${server ? writtenOn(server) : modelName(model)}</span></div>`;
+    return html`<div part="status">
+      <span part="fact" class="fact">${server ? words.writtenAt(server) : modelName(model)}</span>
+    </div>`;
   if (info.backend === "remote") return remoteStatusTemplate(info, written);
   const contextUsed = written ? written.contextUsed : 0;
-  const total = info.bytes.weights + info.bytes.kvCache + info.bytes.activations;
+  const { weights, kvCache, activations } = info.bytes;
+  const memory = {
+    weights: formatBytes(weights),
+    kvCache: formatBytes(kvCache),
+    perToken: formatBytes(kvCache / info.contextLength),
+    activations: formatBytes(activations),
+  };
   return html`
     <div part="status">
       ${fact(
         "model",
         html`${modelName(model)} · ${info.dtype}`,
-        `The model that writes: ${formatCount(info.parameterCount)} weights in ${info.layerCount} layers, held as
-         ${info.dtype}, computed by ${computedBy(info)}.`,
+        words.aboutModel(formatCount(info.parameterCount), info.layerCount, info.dtype, computedBy(info)),
       )}
-      ${speedFact(written, (prefillMs) => `; the beginning was read in ${formatDuration(prefillMs)}`)}
+      ${speedFact(written, (first, prefill) => words.aboutSpeed(first, prefill))}
       ${fact(
         "context",
         contextUsed === undefined
-          ? `${written?.completionTokens ?? 0} tokens written`
-          : html`${contextUsed} of ${info.contextLength} positions`,
-        `The model sees ${info.contextLength} tokens at once, your words and its own together. When they are used up it
-         stops.`,
+          ? words.tokensWritten(written?.completionTokens ?? 0)
+          : words.positionsUsed(contextUsed, info.contextLength),
+        words.aboutContext(info.contextLength),
       )}
-      ${fact(
-        "memory",
-        formatBytes(total),
-        `Memory in use: weights ${formatBytes(info.bytes.weights)}, KV cache ${formatBytes(info.bytes.kvCache)} (what
-         the model keeps of each token it has read: ${formatBytes(info.bytes.kvCache / info.contextLength)} a token),
-         activations ${formatBytes(info.bytes.activations)} (its scratch paper).`,
-      )}
+      ${fact("memory", formatBytes(weights + kvCache + activations), words.aboutMemory(memory))}
     </div>
   `;
 }
@@ -140,47 +139,46 @@ function remoteStatusTemplate(info: Exclude<AnyInfo, GeneratorInfo>, written: Wr
     <div part="status">
       ${fact(
         "model",
-        html`${writtenOn(host)} · ${modelName(info.model)}`,
-        `What you write is sent to ${host}, where the model runs, and what it writes comes back from there; nothing is
-         computed on this device: ${info.backendReason}.`,
+        html`${words.writtenAt(host)} · ${modelName(info.model)}`,
+        words.aboutServer(host, info.backendReason),
       )}
-      ${speedFact(written, () => ", the way to the server and back included")}
+      ${speedFact(written, (first) => words.aboutSpeedThere(first))}
     </div>
   `;
 }
 
 /** A server has taken over, since the device could not; said before anything is sent there. */
 export function takeoverTemplate({ endpoint }: Exclude<AnyInfo, GeneratorInfo>): TemplateResult {
-  const { host } = new URL(endpoint);
-  return html`
-    <p part="notice" role="status">
-      This device cannot run the model, but ${host} can: what you write is then sent there, and the text comes from
-      there.
-    </p>
-  `;
+  return html`<p part="notice" role="status">${words.takenOver(new URL(endpoint).host)}</p>`;
 }
 
-function writtenOn(host: string): string {
-  return `Written on ${host}`;
+/** Others write with the same model; said where the numbers stand otherwise. @param ahead how many come before */
+export function waitingTemplate(ahead: number): TemplateResult {
+  return html`
+    <div part="status">
+      <span part="fact" class="fact" role="status">${ahead === 1 ? words.waitsForOne() : words.waitsFor(ahead)}</span>
+    </div>
+  `;
 }
 
 function speedFact(
   written: Written | undefined,
-  first: (prefillMs: number) => string,
+  about: (first: string, prefill: string) => string,
 ): TemplateResult | typeof nothing {
   const speed = written?.tokensPerSecond;
   const timings = written?.end?.timings;
   if (speed === undefined || !Number.isFinite(speed) || speed <= 0) return nothing;
-  const came = timings
-    ? `The first came after ${formatDuration(timings.firstTokenMs)}${first(timings.prefillMs)}.`
-    : "Measured over the last three seconds.";
-  return fact("speed", formatTokensPerSecond(speed), `A token is a word or a piece of one. ${came}`);
+  const explanation = timings
+    ? about(formatDuration(timings.firstTokenMs), formatDuration(timings.prefillMs))
+    : words.aboutSpeedNow();
+  return fact("speed", formatTokensPerSecond(speed), explanation);
 }
 
 function fact(name: string, text: unknown, explanation: string): TemplateResult {
   return html`
-    <button type="button" class="fact" aria-describedby="about-${name}" @keydown=${dismissOnEscape}>${text}</button
-    ><span id="about-${name}" class="explanation" role="tooltip">${explanation}</span>
+    <button part="fact" type="button" class="fact" aria-describedby="about-${name}" @keydown=${dismissOnEscape}>
+      ${text}</button
+    ><span id="about-${name}" part="explanation" class="explanation" role="tooltip">${explanation}</span>
   `;
 }
 

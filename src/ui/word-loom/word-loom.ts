@@ -1,27 +1,23 @@
-import { html, nothing } from "lit";
 import { customElement } from "lit/decorators.js";
-import type { ConnectOptions, FallbackOptions } from "../../api/connect-options";
-import type { LoadOptions } from "../../api/options";
+import type { ConnectOptions } from "../../api/connect-options";
 import { TextGenerator } from "../../api/text-generator";
 import { WordloomError } from "../../errors";
 import type { AnyInfo, GenerationEnd, Generator } from "../generator";
-import type { Lease, LoadGenerator } from "../shared-generators";
-import { controlsTemplate, type ControlsActions } from "./controls";
+import type { Lease } from "../shared-generators";
+import * as words from "../words/element";
+import { followLanguage } from "../words/localization";
 import { FileDrop } from "./dropped-files";
 import type { WordLoomEventDetails } from "./events";
-import { losesModel, offerFor, type Offer } from "./failure";
-import { flowTemplate, promptTextOf } from "./flow";
-import { LoomSettings } from "./loom-settings";
-import { ModelOpening } from "./model-opening";
-import { connectOptions, fallbackOptions, hostOf } from "./options";
-import { BUNDLED_MODEL, LOAD_SETTINGS, loadKey, loadOptions, type ModelSource } from "./options";
-import { followLanguage } from "../words/localization";
-import { failureTemplate, progressTemplate, statusTemplate, takeoverTemplate } from "./regions";
+import { losesModel } from "./failure";
+import { FirstSight } from "./first-sight";
+import { promptTextOf } from "./flow";
+import { LoomText } from "./loom-text";
+import { loomTemplate, type LoomActions } from "./loom-view";
+import { ModelOpening, openingWay, type LoadWithFallback, type OpeningWays } from "./model-opening";
+import { BUNDLED_MODEL, LOAD_SETTINGS, loadKey, type ModelSource } from "./options";
 import { styles } from "./styles";
-import { tokenAt } from "./token-at";
-import { Writing, type Beginning } from "./writing";
-import { WrittenText } from "./written-text";
-import type { SavedToken, WrittenToken } from "./written-token";
+import type { Beginning } from "./writing";
+import type { SavedToken } from "./written-token";
 
 /** Everything the element can be doing. A lease is held in exactly the phases that can write. */
 type Phase =
@@ -53,14 +49,19 @@ const STATUS_INTERVAL_MS = 500;
  * @fires generation-end - A run has ended, or was stopped; `detail`: as `run.end`.
  * @fires generation-error - Loading or writing failed; `detail: { code, message, remedy }`.
  * @slot - Shown while nothing has been written.
+ * @slot controls - After the buttons.
  * @csspart prompt - The editable beginning of the text.
  * @csspart output - The text the model has written.
  * @csspart failure - What failed, and the next step.
  * @csspart progress - How far loading has come.
  * @csspart notice - That a server writes in place of this device.
  * @csspart controls - The buttons.
+ * @csspart button - Each of them, and that of a failure.
+ * @csspart primary-button - The next step among them.
  * @csspart intro - Around the slot.
- * @csspart status - One line of numbers: model, speed, context, memory.
+ * @csspart status - One line of numbers: model, speed, context, memory; or that it waits for others.
+ * @csspart fact - Each of the numbers.
+ * @csspart explanation - What a number means, on hover and focus.
  * @cssproperty --word-loom-accent - Colour of the reader's own words, of progress and focus.
  * @cssproperty --word-loom-ink - Colour of the text.
  * @cssproperty --word-loom-muted - Colour of numbers and hints.
@@ -68,38 +69,31 @@ const STATUS_INTERVAL_MS = 500;
  * @cssproperty --word-loom-text-font - Typeface of the text.
  */
 @customElement("word-loom")
-export class WordLoom extends LoomSettings {
+export class WordLoom extends LoomText {
   static override styles = styles;
 
   #phase: Phase = { kind: "idle" };
   /** Whether a run waits for the model that is being loaded. */
   #writesNext: AbortController | undefined;
-  readonly #writing = new Writing();
+  /** Others on this page whose texts are written before this run's. */
+  #ahead = 0;
   #statusTimer: ReturnType<typeof setTimeout> | undefined;
   /** The server that took over, once the reader has had the chance to see it. */
   #toldOf: string | undefined;
 
+  readonly #sight = new FirstSight(this, () => {
+    if (this.lazy && this.#phase.kind === "idle") void this.load();
+  });
+
   constructor() {
     super();
+    this.addController(this.#sight);
     followLanguage(this);
     this.addController(new FileDrop(this, (files) => void this.#takeFiles(files)));
   }
 
   get state(): WordLoomState {
     return this.#phase.kind;
-  }
-
-  /** What the model has written since the last `generate` or `reset`; without the prompt. */
-  get text(): string {
-    return this.#writing.text;
-  }
-
-  /**
-   * The tokens of `text`, as far as they are known. The list grows while a run goes on; another text has a list of its
-   * own, so that one that was kept stays as it was.
-   */
-  get tokens(): readonly WrittenToken[] {
-    return this.#writing.tokens;
   }
 
   /** The loaded model's facts, as `TextGenerator.info`; undefined while none is loaded. */
@@ -130,7 +124,7 @@ export class WordLoom extends LoomSettings {
 
   /** Writes anew from the prompt that the text was written from, with another seed where `seed` is set. */
   regenerate(): Promise<GenerationEnd | undefined> {
-    this.prompt = this.#writing.written?.prompt ?? this.prompt;
+    this.prompt = this.writing.written?.prompt ?? this.prompt;
     return this.#write({ kind: "anew", otherSeed: true });
   }
 
@@ -141,7 +135,7 @@ export class WordLoom extends LoomSettings {
    * @param by the other token's id; or a text, which then is in no token
    */
   branch(index: number, by: number | string): Promise<GenerationEnd | undefined> {
-    this.prompt = this.#writing.written?.prompt ?? this.prompt;
+    this.prompt = this.writing.written?.prompt ?? this.prompt;
     return this.#write({ kind: "branch", index, by });
   }
 
@@ -154,30 +148,8 @@ export class WordLoom extends LoomSettings {
    */
   replaceText(text: string, tokens: readonly SavedToken[] = []): void {
     this.reset();
-    this.#writing.replace(this.prompt, text, tokens);
+    this.writing.replace(this.prompt, text, tokens);
     this.requestUpdate();
-  }
-
-  /** The text from `start` to `end` (as of `tokens`) where it stands in the page; what is not shown yet is not in it. */
-  rangeOf(start: number, end: number): Range {
-    return this.#writing.rangeOf(start, end) ?? document.createRange();
-  }
-
-  /** The number of the token at a point of the window, as of a pointer event's `clientX` and `clientY`. */
-  tokenAt(x: number, y: number): number | undefined {
-    return tokenAt(this.tokens, (token) => this.rangeOf(token.start, token.end).getClientRects(), x, y);
-  }
-
-  /**
-   * Further styles within the element: what `::highlight()` looks like there, above all, which no style sheet of the page
-   * reaches. `#output` is the text.
-   *
-   * @returns takes them away again
-   */
-  adoptStyles(sheet: CSSStyleSheet): () => void {
-    const root = this.renderRoot as ShadowRoot; // LitElement's own, as createRenderRoot is not overridden
-    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
-    return () => (root.adoptedStyleSheets = root.adoptedStyleSheets.filter((one) => one !== sheet));
   }
 
   /** Stops writing, or loading. What has been written stays. */
@@ -191,14 +163,14 @@ export class WordLoom extends LoomSettings {
     } else if (phase.kind === "generating") {
       this.#enter({ kind: "ready", lease: phase.lease });
       phase.abort.abort();
-      this.#writing.finish("Stopped.");
+      this.writing.finish(words.textStopped());
     }
   }
 
   /** Stops, and clears the text and any failure. The prompt and a loaded model stay. */
   reset(): void {
     this.stop();
-    this.#writing.clear();
+    this.writing.clear();
     if (this.#phase.kind === "failed") {
       const { lease } = this.#phase;
       this.#enter(lease ? { kind: "ready", lease } : { kind: "idle" });
@@ -207,10 +179,7 @@ export class WordLoom extends LoomSettings {
   }
 
   /** How a generator is made; tests give their own. */
-  protected createGenerator(
-    source: ModelSource,
-    { fallback, ...options }: LoadOptions & { fallback?: FallbackOptions },
-  ): Promise<Generator> {
+  protected createGenerator(source: ModelSource, { fallback, ...options }: LoadWithFallback): Promise<Generator> {
     return fallback ? TextGenerator.load(source, { ...options, fallback }) : TextGenerator.load(source, options);
   }
 
@@ -218,6 +187,11 @@ export class WordLoom extends LoomSettings {
   protected connectGenerator(endpoint: string, options: ConnectOptions): Promise<Generator> {
     return TextGenerator.connect(endpoint, options);
   }
+
+  readonly #ways: OpeningWays = {
+    load: (source, options) => this.createGenerator(source, options),
+    connect: (endpoint, options) => this.connectGenerator(endpoint, options),
+  };
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -237,16 +211,14 @@ export class WordLoom extends LoomSettings {
   }
 
   protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
-    if (LOAD_SETTINGS.some((name) => changed.has(name)) || changed.has("autoload")) this.#onLoadSettings();
-  }
-
-  protected override firstUpdated(): void {
-    this.#writing.showIn(new WrittenText(this.#part("output"), this.#part("announcer")));
+    if (LOAD_SETTINGS.some((name) => changed.has(name)) || changed.has("autoload") || changed.has("lazy"))
+      this.#onLoadSettings();
   }
 
   protected override updated(changed: Map<PropertyKey, unknown>): void {
-    if (changed.has("prompt") && promptTextOf(this.#part("prompt")) !== this.prompt)
-      this.#part("prompt").textContent = this.prompt;
+    super.updated(changed);
+    if (changed.has("prompt") && promptTextOf(this.inner("prompt")) !== this.prompt)
+      this.inner("prompt").textContent = this.prompt;
   }
 
   /** What came of other settings than the present ones is given up; with `autoload` the right model is loaded. */
@@ -255,7 +227,15 @@ export class WordLoom extends LoomSettings {
     const key = phase.kind === "loading" ? phase.opening.key : this.#lease?.key;
     const stale = key === undefined ? phase.kind === "failed" : key !== loadKey(this);
     if (stale && phase.kind !== "generating") this.#letGo(); // a run that is going on may end first
-    if (this.autoload && this.#phase.kind === "idle") void this.load();
+    if (this.#loadsItself && this.#phase.kind === "idle") void this.load();
+  }
+
+  get #loadsItself(): boolean {
+    return this.lazy ? this.#sight.isOver : this.autoload;
+  }
+
+  protected get isWriting(): boolean {
+    return this.#phase.kind === "generating" || this.#writesNext !== undefined;
   }
 
   get #lease(): Lease | undefined {
@@ -264,6 +244,7 @@ export class WordLoom extends LoomSettings {
 
   #enter(phase: Phase): void {
     this.#phase = phase;
+    this.tellForm();
     if (this.isConnected) this.setAttribute("state", phase.kind);
     this.requestUpdate();
   }
@@ -289,7 +270,7 @@ export class WordLoom extends LoomSettings {
     if (phase.kind === "loading" && phase.opening.key === key) return phase.opened;
     if (this.#lease?.key === key) return this.#lease;
     this.#letGo();
-    const opening = new ModelOpening(key, this.#openingWay(), (progress) => {
+    const opening = new ModelOpening(key, openingWay(this, this.#ways), (progress) => {
       if (progress.loadedBytes === 0)
         this.requestUpdate(); // a new phase is shown at once, however short it is
       else this.#updateSoon();
@@ -298,15 +279,6 @@ export class WordLoom extends LoomSettings {
     const opened = this.#opened(opening);
     this.#enter({ kind: "loading", opening, opened });
     return opened;
-  }
-
-  #openingWay(): LoadGenerator {
-    const { endpoint } = this;
-    if (endpoint) return async ({ signal }) => this.connectGenerator(endpoint, { ...connectOptions(this), signal });
-    const source = this.model ?? BUNDLED_MODEL;
-    const fallback = fallbackOptions(this);
-    const options = { ...loadOptions(this), ...(fallback ? { fallback } : {}) };
-    return (shared) => this.createGenerator(source, { ...options, ...shared });
   }
 
   async #opened(opening: ModelOpening): Promise<Lease | undefined> {
@@ -351,16 +323,20 @@ export class WordLoom extends LoomSettings {
   async #run(lease: Lease, abort: AbortController, beginning: Beginning): Promise<GenerationEnd | undefined> {
     const { generator } = lease;
     const { signal } = abort;
+    this.#ahead = 0;
     this.#enter({ kind: "generating", lease, abort });
+    let endTurn: (() => void) | undefined;
     try {
-      const request = await this.#writing.begin(beginning, generator, this, signal);
+      // A server decides about turns itself.
+      if (generator.info.backend !== "remote") endTurn = await lease.turns.take(signal, this.#onAhead);
+      const request = await this.writing.begin(beginning, generator, this, signal);
       if (beginning.kind === "branch") this.#emit("branched", { index: beginning.index, by: beginning.by });
-      const end = await this.#writing.write(generator, request, signal, (chunk) => {
+      const end = await this.writing.write(generator, request, signal, (chunk) => {
         this.#updateSoon();
         this.#emit("generated-token", chunk);
       });
       if (!signal.aborted) {
-        this.#writing.finish(end.finishReason === "stop" ? "End of the text." : "Stopped at the length limit.");
+        this.writing.finish(end.finishReason === "stop" ? words.textEnded() : words.textFull());
         this.#enter({ kind: "ready", lease });
       }
       this.requestUpdate();
@@ -368,11 +344,18 @@ export class WordLoom extends LoomSettings {
       return end;
     } catch (error) {
       if (signal.aborted) return undefined; // removed or stopped while it was failing: nobody waits for the reason
-      this.#writing.finish("Writing failed.");
+      this.writing.finish(words.textFailed());
       this.#fail(WordloomError.from(error), lease);
       return undefined;
+    } finally {
+      endTurn?.();
     }
   }
+
+  #onAhead = (count: number): void => {
+    this.#ahead = count;
+    this.#updateSoon(); // a wait that is over by then need not be told
+  };
 
   /** Numbers change often; the page need not. */
   #updateSoon(): void {
@@ -400,39 +383,24 @@ export class WordLoom extends LoomSettings {
   }
 
   #onPageShow = (event: PageTransitionEvent): void => {
-    if (event.persisted && this.autoload) void this.load();
+    if (event.persisted && this.#loadsItself) void this.load();
   };
-
-  #part(name: "prompt" | "output" | "announcer"): HTMLElement {
-    const element = this.renderRoot.querySelector<HTMLElement>(`#${name}`);
-    if (!element) throw new WordloomError("internal", `<word-loom> has no #${name}: it has not been rendered`);
-    return element;
-  }
 
   override render() {
     const phase = this.#phase;
-    const model = this.model ?? BUNDLED_MODEL;
-    const { written } = this.#writing;
-    const writing = phase.kind === "generating" || this.#writesNext !== undefined;
-    const stale = written !== undefined && this.prompt !== written.prompt;
-    const canContinue = !stale && this.text !== "" && written?.hasRoom(this.info?.contextLength) === true;
-    const offer = phase.kind === "failed" ? offerFor(phase.error.code, model === BUNDLED_MODEL) : undefined;
-    const { info } = this;
-    const server = info?.backend === "remote" ? info.endpoint : this.endpoint;
-    const host = server ? hostOf(server, this.baseURI) : undefined;
-    return html`
-      ${flowTemplate({ writing, stale, onPrompt: (text) => (this.prompt = text), onEnter: this.#onEnter })}
-      <div id="announcer" aria-live="polite"></div>
-      ${phase.kind === "failed" ? failureTemplate(phase.error, offer, this.#accept, !written) : nothing}
-      ${info?.backend === "remote" && !this.endpoint ? takeoverTemplate(info) : nothing}
-      ${controlsTemplate({ writing, canContinue, hasText: written !== undefined, host, isSecondary: offer !== undefined }, this.#controls)}
-      ${written || phase.kind === "failed" ? nothing : html`<div part="intro"><slot></slot></div>`}
-      ${
-        phase.kind === "loading"
-          ? progressTemplate(model, phase.opening)
-          : statusTemplate({ model, info, written, server: host })
-      }
-    `;
+    const { endpoint, baseURI, prompt, info, isWriting: writing, isDisabled: disabled } = this;
+    return loomTemplate(
+      {
+        ...{ endpoint, baseURI, prompt, info, writing, disabled },
+        model: this.model ?? BUNDLED_MODEL,
+        hasText: this.text !== "",
+        written: this.writing.written,
+        ahead: phase.kind === "generating" ? this.#ahead : 0,
+        opening: phase.kind === "loading" ? phase.opening : undefined,
+        error: phase.kind === "failed" ? phase.error : undefined,
+      },
+      this.#actions,
+    );
   }
 
   async #takeFiles(dropped: Promise<File[]>): Promise<void> {
@@ -449,24 +417,20 @@ export class WordLoom extends LoomSettings {
     }
   }
 
-  readonly #controls: ControlsActions = {
-    write: () => void this.generate(),
+  readonly #actions: LoomActions = {
+    // Enter and the button, which a run that is going on has in another's place, begin none beside it.
+    write: () => void (this.isWriting || this.generate()),
     continue: () => void this.continue(),
     stop: () => this.stop(),
     clear: () => this.reset(),
-  };
-
-  #accept = (offer: Offer): void => {
-    if (offer === "edit-prompt") this.#part("prompt").focus();
-    else if (offer === "reload") void this.load();
-    else {
-      this.allowReference = true;
-      void this.load();
-    }
-  };
-
-  #onEnter = (): void => {
-    if (this.#phase.kind !== "generating" && !this.#writesNext) void this.generate();
+    changePrompt: (text) => (this.prompt = text),
+    accept: (offer) => {
+      if (offer === "edit-prompt") this.focus();
+      else {
+        if (offer === "without-gpu") this.allowReference = true;
+        void this.load();
+      }
+    },
   };
 }
 

@@ -32,7 +32,9 @@ const ON_DEMAND = {
   "plan-model": "what a model would take",
   "memory-plan": "what a model would take, on WebGPU",
   "node-folder": "a path in Node",
+  embed: "embed.html, for frames in other pages",
   "german-page": "the page in German",
+  "element.de": "the element in German, wherever it is",
   "german-element": "the element in German, on other pages",
 };
 
@@ -135,7 +137,8 @@ for (const name of wanted) if (name !== "site" && name !== "lib") throw new Erro
 const builds = (name) => wanted.length === 0 || wanted.includes(name);
 
 if (builds("site")) {
-  await build({ root, logLevel: "warn", build: { chunkSizeWarningLimit: 1200 } });
+  const input = ["index.html", "embed.html"].map(inRoot);
+  await build({ root, logLevel: "warn", build: { chunkSizeWarningLimit: 1200, rolldownOptions: { input } } });
   check("dist", PAGE_LIMIT_KB);
 }
 if (builds("lib")) {

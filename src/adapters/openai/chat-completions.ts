@@ -18,12 +18,15 @@ import {
 } from "./answers";
 import { ApiError } from "./api-error";
 import { chatMessages, toolsOf } from "./chat-messages";
+import { callConstraint, readAsCalls } from "./forced-call";
 import type { RequestFields } from "./request-fields";
 import { structureOf } from "./structured";
 
 export interface ChatPlan extends StreamPlan {
   choices: ChoicePlan[];
   wantsLogprobs: boolean;
+  /** The answers are calls, whatever the model would rather write. */
+  forcesCall: boolean;
 }
 
 const MAX_TOP_LOGPROBS = 20;
@@ -31,7 +34,7 @@ const MAX_TOP_LOGPROBS = 20;
 /** @throws ApiError 400 with the name of a field that is unknown, wrong or not supported */
 export function chatPlan(fields: RequestFields, generator: AdaptedGenerator): ChatPlan {
   const messages = chatMessages(fields.take("messages"));
-  const tools = toolsOf(fields);
+  const { tools, forced } = toolsOf(fields);
   const wantsLogprobs = fields.flag("logprobs");
   const topLogprobs = fields.whole("top_logprobs", 0, MAX_TOP_LOGPROBS);
   if (topLogprobs !== undefined && !wantsLogprobs) {
@@ -41,6 +44,7 @@ export function chatPlan(fields: RequestFields, generator: AdaptedGenerator): Ch
   const options: GenerateOptions = {
     ...samplingOf(fields),
     ...structureOf(fields, tools.length > 0),
+    ...(forced && { constraint: callConstraint(forced) }),
     ...(tools.length === 0 ? {} : { tools }),
     ...(topLogprobs === undefined ? {} : { topLogprobs }),
     ...(templateOptions === undefined ? {} : { templateOptions }),
@@ -50,6 +54,7 @@ export function chatPlan(fields: RequestFields, generator: AdaptedGenerator): Ch
     ...streamOf(fields),
     choices: choicesOf([messages], options, fields, generator, maxTokens),
     wantsLogprobs,
+    forcesCall: forced !== undefined,
   };
   fields.allow("modalities", ["text"]);
   fields.allow("store", false);
@@ -67,17 +72,23 @@ function maxTokensOf(fields: RequestFields): number | undefined {
   throw new ApiError(400, "max_tokens and max_completion_tokens differ; give one of them", null, "max_tokens");
 }
 
+function eventsOf(generator: AdaptedGenerator, { choices, forcesCall }: ChatPlan, signal: AbortSignal) {
+  const events = writeChoices(generator, choices, signal);
+  return forcesCall ? readAsCalls(events) : events;
+}
+
 /** The whole answer at once. */
 export async function chatCompletion(
   generator: AdaptedGenerator,
-  { choices, wantsLogprobs }: ChatPlan,
+  plan: ChatPlan,
   head: AnswerHead,
   signal: AbortSignal,
 ): Promise<object> {
+  const { choices, wantsLogprobs } = plan;
   const count = new UsageCount();
   const written = choices.map(() => ({ parts: [] as AnswerPart[], tokens: [] as AdaptedToken[] }));
   const ends = new Map<number, GenerationEnd>();
-  for await (const event of writeChoices(generator, choices, signal)) {
+  for await (const event of eventsOf(generator, plan, signal)) {
     if ("end" in event) {
       ends.set(event.index, event.end);
       count.add(event.end, choices[event.index]?.repeatsPrompt ?? false);
@@ -118,10 +129,11 @@ function contentOf(parts: readonly AnswerPart[]): string | null {
 /** The answer as chunk objects: a role, then what is written, then the reason it ended, then the usage. */
 export async function* chatChunks(
   generator: AdaptedGenerator,
-  { choices, wantsLogprobs, includeUsage }: ChatPlan,
+  plan: ChatPlan,
   head: AnswerHead,
   signal: AbortSignal,
 ): AsyncGenerator<object, undefined> {
+  const { choices, wantsLogprobs, includeUsage } = plan;
   const count = new UsageCount();
   const calls = choices.map(() => 0);
   const begun = new Set<number>();
@@ -138,7 +150,7 @@ export async function* chatChunks(
     ],
     ...(includeUsage ? { usage: null } : {}),
   });
-  for await (const event of writeChoices(generator, choices, signal)) {
+  for await (const event of eventsOf(generator, plan, signal)) {
     const { index } = event;
     if (!begun.has(index)) {
       begun.add(index);

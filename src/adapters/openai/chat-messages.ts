@@ -104,22 +104,30 @@ function toolCalls(value: unknown, place: string): TemplateToolCall[] {
   });
 }
 
-/**
- * The tools to offer. With the choice "none" none are, as if they had not been given.
- *
- * @throws ApiError 400 `unsupported` for a choice that would force a call
- */
-export function toolsOf(fields: RequestFields): ToolDefinition[] {
-  const tools = fields.take("tools");
+/** The tools to offer, and those of which one must be called. With the choice "none" none are, as if they had not been given. */
+export interface OfferedTools {
+  tools: ToolDefinition[];
+  /** Undefined: whether it calls one is the model's own choice. */
+  forced: ToolDefinition[] | undefined;
+}
+
+/** @throws ApiError 400 with the field's name */
+export function toolsOf(fields: RequestFields): OfferedTools {
+  const given = fields.take("tools") ?? [];
   const choice = fields.take("tool_choice") ?? "auto";
   fields.allow("parallel_tool_calls", true);
-  if (choice !== "auto" && choice !== "none") {
-    throw unsupported("tool_choice", `tool_choice can be "auto" or "none" here; a call cannot be forced`);
+  if (!Array.isArray(given)) throw new ApiError(400, "tools must be a list", null, "tools");
+  const tools = (given as unknown[]).map(toolOf);
+  if (choice === "none") return { tools: [], forced: undefined };
+  if (choice === "auto") return { tools, forced: undefined };
+  if (choice === "required") return { tools, forced: tools };
+  const made = isRecord(choice) && choice["type"] === "function" ? choice["function"] : undefined;
+  if (!isRecord(made) || typeof made["name"] !== "string") {
+    throw unsupported("tool_choice", `tool_choice can be "auto", "none", "required", or name a function`);
   }
-  if (tools === undefined) return [];
-  if (!Array.isArray(tools)) throw new ApiError(400, "tools must be a list", null, "tools");
-  const offered = (tools as unknown[]).map(toolOf);
-  return choice === "none" ? [] : offered;
+  const named = tools.filter(({ name }) => name === made["name"]);
+  if (named.length === 0) throw new ApiError(400, `there is no tool "${made["name"]}"`, null, "tool_choice");
+  return { tools, forced: named };
 }
 
 function toolOf(tool: unknown, at: number): ToolDefinition {

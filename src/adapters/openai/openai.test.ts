@@ -255,6 +255,75 @@ describe("response_format", async () => {
   });
 });
 
+describe("tool_choice that forces a call", async () => {
+  const template =
+    "{% for m in messages %}{{ m.content }}{% endfor %}{% for t in tools %}{{ t.function.name }}{% endfor %}<tool_call>";
+  const files = modelFolder(anythingWriter({ contextLength: 400, chatTemplate: template }));
+  const writer = clientOf(await TextGenerator.load(files, { backend: "reference" }));
+  const city = { type: "string", maxLength: 5 };
+  const object = { type: "object", additionalProperties: false };
+  const weather = { ...object, properties: { city: { $ref: "#/$defs/city" } }, required: ["city"], $defs: { city } };
+  const time = { ...object, properties: { zone: { type: "integer", minimum: 0, maximum: 9 } }, required: ["zone"] };
+  const offered = [
+    { type: "function" as const, function: { name: "weather", parameters: weather } },
+    { type: "function" as const, function: { name: "time", parameters: time } },
+  ];
+  const named = (name: string) => ({ type: "function" as const, function: { name } });
+
+  test.each(["weather", "time"])(
+    "a named function, %s, is called, with arguments that its schema allows",
+    async (name) => {
+      const request = { model, messages, tools: offered, tool_choice: named(name), temperature: 0 };
+      const { choices } = await writer.chat.completions.create(request);
+      expect(choices[0]).toMatchObject({
+        finish_reason: "tool_calls",
+        message: { content: null, tool_calls: [{ type: "function", function: { name } }] },
+      });
+      const [call] = choices[0]?.message.tool_calls ?? [];
+      const given = JSON.parse(call?.type === "function" ? call.function.arguments : "") as Record<string, unknown>;
+      if (name === "time") expect(given["zone"]).toBeOneOf([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      else expect(given["city"]).toMatch(/^.{0,5}$/su);
+      const streamed = await writer.chat.completions.stream(request).finalChatCompletion();
+      expect(streamed.choices[0]?.message.tool_calls?.[0]).toMatchObject({
+        function: { name, arguments: JSON.stringify(given) },
+      });
+    },
+  );
+
+  test("required: one of them is called", async () => {
+    const tools = [offered[1], { type: "function" as const, function: { name: "now" } }].filter(
+      (one) => one !== undefined,
+    );
+    const { choices } = await writer.chat.completions.create({
+      ...{ model, messages, tools, tool_choice: "required", seed: 3, max_tokens: 300, n: 2 },
+    });
+    for (const { message, finish_reason } of choices) {
+      if (finish_reason === "length") continue;
+      const [call] = message.tool_calls ?? [];
+      expect(["time", "now"]).toContain(call?.type === "function" && call.function.name);
+    }
+    expect(choices.some(({ finish_reason }) => finish_reason === "tool_calls")).toBe(true);
+  });
+
+  test("what max_tokens cuts is no call", async () => {
+    const { choices } = await writer.chat.completions.create({
+      ...{ model, messages, tools: offered, tool_choice: named("time"), max_tokens: 4 },
+    });
+    expect(choices[0]?.finish_reason).toBe("length");
+    expect(choices[0]?.message.tool_calls).toBeUndefined();
+    expect('{"name":"time"').toContain(choices[0]?.message.content?.replaceAll(" ", ""));
+  });
+
+  test("references of several tools' schemas are refused, with what can be done", async () => {
+    const refused = writer.chat.completions.create({ model, messages, tools: offered, tool_choice: "required" });
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      param: "tool_choice",
+      message: expect.stringMatching(/weather .* name this/) as string,
+    });
+  });
+});
+
 describe("completions", () => {
   test("whole, of several prompts, with log-probabilities", async () => {
     const answer = await client.completions.create({ model, prompt: ["a>", "b~"], logprobs: 1, max_tokens: 2 });
@@ -307,8 +376,20 @@ describe("what is not honoured is refused by its name", () => {
       { stream: true, stream_options: { include_obfuscation: true } },
       "unsupported",
     ],
-    ["tool_choice", { tools, tool_choice: "required" }, "unsupported"],
-    ["tool_choice", { tools, tool_choice: { type: "function", function: { name: "weather" } } }, "unsupported"],
+    ["tool_choice", { tools, tool_choice: "any" }, "unsupported"],
+    ["tool_choice", { tool_choice: "required" }],
+    ["tool_choice", { tools, tool_choice: { type: "function", function: { name: "wether" } } }],
+    ["tool_choice", { tools, tool_choice: { type: "custom", custom: { name: "weather" } } }, "unsupported"],
+    [
+      "tool_choice",
+      { tools: [{ type: "function", function: { name: "a", parameters: { not: {} } } }], tool_choice: "required" },
+      "option-invalid",
+    ],
+    [
+      "tool_choice",
+      { tools: [{ type: "function", function: { name: "a", parameters: { $ref: "#" } } }], tool_choice: "required" },
+      "unsupported",
+    ],
     ["parallel_tool_calls", { tools, parallel_tool_calls: false }, "unsupported"],
     ["tools[0]", { tools: [{ type: "custom", custom: { name: "x" } }] }, "unsupported"],
     [

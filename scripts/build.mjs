@@ -33,6 +33,8 @@ const ON_DEMAND = {
   "memory-plan": "what a model would take, on WebGPU",
   "node-folder": "a path in Node",
   embed: "embed.html, for frames in other pages",
+  inspector: "looking into a text",
+  "uPlot.esm": "plots",
   "german-page": "the page in German",
   "element.de": "the element in German, wherever it is",
   "german-element": "the element in German, on other pages",

@@ -16,6 +16,7 @@ import { commonLength, rank, type Choice } from "./choice";
 import type { ChatInput, GenerateRequest, TaggedInput } from "./request";
 import { Scheduler, type RunOutcome, type RunRequest, type SchedulerOptions } from "./scheduler";
 import { CacheTransfer, type CacheAccess } from "./cache-transfer";
+import type { KvShape } from "./kv-shape";
 import { SequenceBreakers } from "./sequence-breakers";
 import type { DraftModelInfo } from "./draft-model";
 import type { DraftModel, Speculation } from "./speculation";
@@ -96,6 +97,8 @@ export interface EngineInfo extends BackendFacts {
   /** Whether the engine runs in a worker of its own. */
   worker: boolean;
   layerCount: number;
+  /** What the KV cache keeps of a position, by kinds of layers; each number takes 4 bytes as f32 and 2 as f16. */
+  kvShape: KvShape[];
   /** Rows of the embedding; token ids are below it. */
   vocabSize: number;
   /** Numbers the model learned; a tied head counts once. */

@@ -9,6 +9,7 @@ import { BACKEND_MAKERS, chooseBackend, type BackendMakers, type BackendRequest 
 import { openCheckpoint, planCheckpoint, type Checkpoint } from "./checkpoint-plan";
 import { budgetBeside, checkSameVocabulary, draftContext, draftModelInfo, draftRequest } from "./draft-model";
 import { LocalEngine, type Engine } from "./engine";
+import { kvShapeOf } from "./kv-shape";
 import { loadWeights } from "./load-weights";
 import { openRequest, outcomeOf, type SourceRequest } from "./open-request";
 import { ModelFingerprint } from "./model-fingerprint";
@@ -114,6 +115,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
           modelType: spec.modelType,
           worker: context.worker,
           layerCount: spec.layers.length,
+          kvShape: kvShapeOf(spec),
           vocabSize: spec.vocabSize,
           parameterCount: countParameters(spec),
           suggestedSampling: parts.suggestedSampling ?? {},

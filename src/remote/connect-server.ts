@@ -37,6 +37,7 @@ export async function connectServer(request: ConnectRequest, signal: AbortSignal
     isFallbackAdapter: false,
     dtype: undefined,
     kvDtype: undefined,
+    kvShape: undefined,
     reason: "only the server knows how it holds the weights",
     modelType: undefined,
     layerCount: undefined,

@@ -6,7 +6,8 @@ import type { EngineInfo } from "../engine/engine";
 export type ServerKind = "openai" | "vllm" | "llama.cpp" | "ollama";
 
 /** What only the server knows, and may not tell. */
-type Untold = "dtype" | "kvDtype" | "modelType" | "layerCount" | "contextLength" | "vocabSize" | "parameterCount";
+type Untold =
+  "dtype" | "kvDtype" | "kvShape" | "modelType" | "layerCount" | "contextLength" | "vocabSize" | "parameterCount";
 
 /**
  * As `EngineInfo`, of a model on a server: what the server does not tell is undefined. On this device it takes nothing,
@@ -22,6 +23,7 @@ export interface RemoteInfo extends Omit<EngineInfo, Untold | "backend" | "tier"
   model: string;
   dtype: undefined;
   kvDtype: undefined;
+  kvShape: undefined;
   modelType: undefined;
   layerCount: undefined;
   /** Positions: told by vLLM and llama.cpp. */

@@ -33,6 +33,7 @@ export const FAKE_INFO: GeneratorInfo = {
   tier: "subgroups+f16",
   contextLength: 512,
   layerCount: 6,
+  kvShape: [{ layers: 6, heads: 4, headSize: 32 }],
   vocabSize: 4096,
   parameterCount: 5_475_584,
   suggestedSampling: { temperature: 0.8, topP: 0.95 },

@@ -3,6 +3,7 @@ import { LitElement, html, nothing } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { TextGenerator } from "../../api/text-generator";
 import { WordloomError } from "../../errors";
+import "../inspector/look-inside";
 import "../word-loom/word-loom";
 import type { GenerationEnd, GeneratorInfo, LoadProgress } from "../generator";
 import { formatBytes, modelName } from "../word-loom/format";
@@ -240,6 +241,7 @@ export class WordloomPage extends LitElement {
           >
             ${this.#introTemplate()}
           </word-loom>
+          <wordloom-look-inside></wordloom-look-inside>
           ${this.info ? ledgerTemplate(this.info, this.lastEnd) : nothing}
           ${
             this.#query.unknown.length > 0

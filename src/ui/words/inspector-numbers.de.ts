@@ -1,0 +1,73 @@
+import { str } from "@lit/localize";
+
+export const templates = {
+  "inspector-table": "Als Tabelle",
+  "inspector-table-every": str`${0} von ${1} Zeilen, gleichmäßig verteilt`,
+  "inspector-token-number": "Token",
+  "inspector-token-text": "Text",
+  "inspector-numbers": "Token für Token",
+  "inspector-surprise": "Überraschung",
+  "inspector-surprise-chart": "Überraschung und Entropie, in nats",
+  "inspector-surprise-help":
+    "Überraschung ist −ln p des Tokens, das kam; Entropie ist die Überraschung, mit der das Modell rechnete. Wo beide auseinandergehen, wurde etwas Unwahrscheinliches gezogen.",
+  "inspector-entropy-line": "Entropie",
+  "inspector-perplexity": "Perplexität",
+  "inspector-perplexity-chart": "Perplexität bis hierher",
+  "inspector-perplexity-now": str`Nach ${0} Token: Perplexität ${1}, Log-Wahrscheinlichkeit ${2}. Im Mittel war das Modell so unentschieden wie zwischen ${3} gleich wahrscheinlichen Token.`,
+  "inspector-logprob-sum": "Log-Wahrscheinlichkeit bis hierher",
+  "inspector-time-chart": "Zeit für jedes Token, in ms",
+  "inspector-time": "Zeit",
+  "inspector-time-smooth": "Mittel aus neun",
+  "inspector-time-now": str`Die Hälfte der Token kam innerhalb von ${0} nach dem vorigen; das erste brauchte ${1}, das Lesen des Anfangs eingeschlossen.`,
+  "inspector-time-help":
+    "Gemessen, wo ein Token auf der Seite ankommt. Die nächsten Schritte laufen schon, während eines zurückgelesen wird, und Token, die zusammen ankommen, teilen sich eine Zeit. Wie viel davon GPU, Rechner und Rückweg brauchten, ist deshalb nicht bekannt.",
+  "inspector-cache": "Der KV-Cache",
+  "inspector-cache-help":
+    "Von jedem gelesenen Token behält das Modell in jeder Schicht einen Schlüssel und einen Wert. Spätere Token können so darauf zurückblicken, ohne dass der Text noch einmal gelesen wird.",
+  "inspector-cache-layers": str`${0} Schichten × ${1} Schlüssel/Wert-Köpfe × ${2} Zahlen × 2 (Schlüssel und Wert) × ${3} Byte`,
+  "inspector-cache-per-token": str`= ${0} je Token`,
+  "inspector-cache-held": str`× ${0} Positionen = ${1}, beim Laden des Modells bereitgestellt`,
+  "inspector-cache-more": str`Auf diesem Gerät belegt: ${0}, mit dem, was Schichten sonst behalten, und Platz zum Ausrichten.`,
+  "inspector-cache-filled": str`${0} von ${1} Positionen belegt: ${2}`,
+  "inspector-cache-prompt": str`${0} vom Anfang`,
+  "inspector-cache-answer": str`${0} geschrieben`,
+  "inspector-cache-longer": "Was ein längerer Kontext bräuchte",
+  "inspector-positions": "Positionen",
+  "inspector-memory": "Speicher",
+  "inspector-this-model": "wie geladen",
+  "inspector-cache-elsewhere": "Das Modell läuft auf einem Server, und dort ist auch sein Cache.",
+  "inspector-cache-no-model": "Bekannt, sobald ein Modell geladen ist.",
+  "inspector-speeds": "Lesen und Schreiben",
+  "inspector-speeds-now": str`Der Anfang wurde mit ${0} gelesen, die Fortsetzung mit ${1} geschrieben.`,
+  "inspector-speeds-few": str`Vom Anfang waren nur ${0} Token zu lesen, der Rest lag im Cache: zu wenige, um die Geschwindigkeit des Lesens zu nennen.`,
+  "inspector-speeds-later": "Bekannt, sobald ein Text zu Ende ist.",
+  "inspector-speeds-first":
+    "Mit dem ersten Text werden auch die Programme der GPU vorbereitet; das zählt hier zum Lesen. Die Messung weiter unten zeigt beides für sich.",
+  "inspector-speeds-help":
+    "Alle Token des Anfangs sind bekannt. Sie gehen gemeinsam durch das Modell, und jedes Gewicht, das aus dem Speicher geholt wird, dient vielen von ihnen. Ein geschriebenes Token muss feststehen, bevor das nächste beginnen kann; für jedes werden alle Gewichte neu geholt.",
+  "inspector-compare": "Mit und ohne Cache",
+  "inspector-compare-help":
+    "Schreibt dieselben Token auf diesem Gerät zweimal, abwechselnd: einmal wird für jedes Token der ganze Text neu gelesen, einmal hilft der Cache. Der eigene Text bleibt, wie er ist.",
+  "inspector-compare-count": "Token",
+  "inspector-compare-start": "Messen",
+  "inspector-compare-stop": "Anhalten",
+  "inspector-compare-needs":
+    "Dafür braucht es ein geladenes Modell auf diesem Gerät und einen Anfang, und es darf gerade kein Text entstehen.",
+  "inspector-compare-no-room": str`Der Anfang hat ${0} Token und der Kontext ${1}: Es ist kein Platz zum Schreiben.`,
+  "inspector-compare-progress": str`Token ${0} von ${1}`,
+  "inspector-compare-failed": str`Die Messung ist misslungen: ${0}`,
+  "inspector-compare-differing":
+    "Beide Wege wählten, weil gerundet wird, verschiedene Token. Die Messung endet deshalb dort.",
+  "inspector-compare-stopped": "Vor dem Ende angehalten.",
+  "inspector-chart-each": "Zeit für jedes Token, in ms",
+  "inspector-chart-total": "Zeit für alle bis dahin, in s",
+  "inspector-without": "ohne Cache",
+  "inspector-with": "mit Cache",
+  "inspector-before": "Token davor",
+  "inspector-compare-result": str`${0} Token brauchten ${1} ohne Cache und ${2} mit Cache: ${3}-mal so lange.`,
+  "inspector-compare-rates": str`Viele Token zusammen zu lesen ging mit ${0}, sie einzeln zu schreiben mit ${1}: Deshalb wird der Anfang schneller gelesen als die Fortsetzung geschrieben.`,
+  "inspector-compare-growth": str`Mit jedem weiteren Token im Text wurde das nächste ohne Cache um ${0} langsamer, mit Cache um ${1}. Eine Gerade für jedes Token ergibt für den ganzen Text eine Kurve: doppelte Länge, vierfache Zeit.`,
+  "inspector-compare-how": "Wie gemessen wurde",
+  "inspector-compare-how-text":
+    "Jedes Token ist ein Aufruf von generate mit maxNewTokens: 1 bei Temperatur 0, mit reusePrefix: false und mit reusePrefix: true, nach einem Aufruf, der nicht zählt. Die Zeiten sind die der Engine, vom Beginn eines Aufrufs bis zu seinem Token. In einem Zug geschrieben geht es schneller als auf der unteren Linie, weil die nächsten Schritte schon laufen, während ein Token zurückgelesen wird; und eine GPU liest kurze Texte in etwa gleicher Zeit, sodass die obere Linie in Stufen steigt.",
+};

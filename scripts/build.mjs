@@ -12,6 +12,7 @@ import {
   staticImportsOf,
   withExtensions,
 } from "./check-build.mjs";
+import { licencesPlugin, licencesText } from "./licences.mjs";
 import { run } from "./run.mjs";
 
 /**
@@ -44,16 +45,16 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const inRoot = (path) => join(root, path);
 
 /** A library build on top of vite.config.ts; names in dist-lib carry no hash where other programs use them. */
-async function buildLibrary(input, { external = [], oneFile = false, alias = [] } = {}) {
+async function buildLibrary(input, packages, { external = [], oneFile = false, alias = [] } = {}) {
   const chunks = oneFile ? { codeSplitting: false } : { chunkFileNames: "chunks/[name]-[hash].js" };
   const plugins = oneFile ? [oneSourceMap()] : [];
   const { output } = await build({
     root,
     logLevel: "warn",
     publicDir: false,
-    plugins,
+    plugins: [...plugins, licencesPlugin(packages)],
     resolve: { alias },
-    worker: { rolldownOptions: { output: chunks } },
+    worker: { plugins: () => [licencesPlugin(packages)], rolldownOptions: { output: chunks } },
     build: {
       outDir: "dist-lib",
       emptyOutDir: false,
@@ -98,6 +99,13 @@ async function buildTypes() {
   }
 }
 
+/** The service worker is bundled apart, by workbox-build, out of workbox' own modules. */
+function ofServiceWorker() {
+  const written = existsSync(inRoot("dist")) ? readdirSync(inRoot("dist")) : [];
+  if (!written.some((name) => /^(sw|workbox-.*)\.js$/.test(name))) return [];
+  return readdirSync(inRoot("node_modules")).filter((name) => /^workbox-(?!build|webpack)/.test(name));
+}
+
 function filesBelow(folder, ending) {
   if (!existsSync(inRoot(folder))) return [];
   return readdirSync(inRoot(folder), { recursive: true, withFileTypes: true })
@@ -140,7 +148,16 @@ const builds = (name) => wanted.length === 0 || wanted.includes(name);
 
 if (builds("site")) {
   const input = ["index.html", "embed.html"].map(inRoot);
-  await build({ root, logLevel: "warn", build: { chunkSizeWarningLimit: 1200, rolldownOptions: { input } } });
+  const packages = new Set();
+  await build({
+    root,
+    logLevel: "warn",
+    plugins: [licencesPlugin(packages)],
+    worker: { plugins: () => [licencesPlugin(packages)] },
+    build: { chunkSizeWarningLimit: 1200, rolldownOptions: { input } },
+  });
+  for (const name of ofServiceWorker()) packages.add(inRoot(`node_modules/${name}`));
+  writeFileSync(inRoot("dist/LICENSES.txt"), licencesText(root, packages, { model: true }));
   check("dist", PAGE_LIMIT_KB);
 }
 if (builds("lib")) {
@@ -152,17 +169,16 @@ if (builds("lib")) {
     "prompt-api": "src/adapters/prompt-api/index.ts",
     ai: "src/adapters/ai-sdk/index.ts",
   };
-  await buildLibrary(entries, { external: [/^lit(\/|$)/] });
-  await buildLibrary(
-    { "word-loom": "src/element.ts" },
-    {
-      oneFile: true,
-      alias: [
-        { find: /^(.*\/)?start-worker$/, replacement: inRoot("src/worker/start-worker.inline.ts") },
-        { find: /^(.*\/)?structured\/constrain$/, replacement: inRoot("src/structured/constrain.left-out.ts") },
-      ],
-    },
-  );
+  const packages = new Set();
+  await buildLibrary(entries, packages, { external: [/^lit(\/|$)/] });
+  await buildLibrary({ "word-loom": "src/element.ts" }, packages, {
+    oneFile: true,
+    alias: [
+      { find: /^(.*\/)?start-worker$/, replacement: inRoot("src/worker/start-worker.inline.ts") },
+      { find: /^(.*\/)?structured\/constrain$/, replacement: inRoot("src/structured/constrain.left-out.ts") },
+    ],
+  });
+  writeFileSync(inRoot("dist-lib/LICENSES.txt"), licencesText(root, packages));
   await buildTypes();
   check("dist-lib");
 }

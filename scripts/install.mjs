@@ -33,7 +33,7 @@ export function isInstalled(root) {
 /** Installs what is missing; does nothing when everything is there. */
 export async function ensureInstalled(root) {
   if (isInstalled(root)) return;
-  console.log("Installing the packages of package-lock.json (npm ci) …");
-  const { code } = await run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: root });
+  console.log("Installing the packages of package-lock.json (npm ci, without their scripts) …");
+  const { code } = await run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: root });
   if (code !== 0) throw new Error(`npm ci ended with code ${code}`);
 }

@@ -68,7 +68,10 @@ export function numberAt(schema: SchemaObject, keyword: string, path: string): n
   if (value === undefined) return undefined;
   // JSON may spell numbers that are too large to be held.
   if (typeof value !== "number" || !Number.isFinite(value)) {
-    throw refusal(`${path}.${keyword}`, "must be a finite number");
+    throw refusal(
+      `${path}.${keyword}`,
+      `must be a number${value === Infinity || value === -Infinity ? " that can be held" : ""}`,
+    );
   }
   return value;
 }

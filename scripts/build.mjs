@@ -19,7 +19,7 @@ import { run } from "./run.mjs";
  * What a page loads to write: element, engine, shaders, tokenizer, a model in a Hugging Face folder, from a server or the
  * hub; compressed as servers send it.
  */
-const PAGE_LIMIT_KB = 150;
+const PAGE_LIMIT_KB = 170;
 /** What a page loads only when it is asked for; each is an `import()` in the source. All else counts for the limit. */
 const ON_DEMAND = {
   constrain: "structured output",

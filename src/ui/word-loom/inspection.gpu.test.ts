@@ -195,6 +195,20 @@ describe("a flow", () => {
     expect(cut.flow.rangeOf(length, length + 1).toString()).toBe("x");
   });
 
+  test("breaks a paragraph of a hundred thousand characters at blanks, so that none is laid out whole", () => {
+    const { container, flow: long } = flow();
+    const text = `${"some words ".repeat(10_000)}\nend`;
+    for (let at = 0; at < text.length; at += 70) long.append(text.slice(at, at + 70));
+    expect(container.textContent).toBe(text);
+    const lengths = [...container.childNodes].map(({ textContent }) => textContent?.length ?? 0);
+    expect(Math.max(...lengths)).toBeLessThan(5020);
+    expect(lengths.length).toBeLessThan(25);
+    long.truncate(lengths[0] ?? 0);
+    long.append("next");
+    expect(container.lastChild?.textContent).toBe("next");
+    expect(long.rangeOf(0, 1e6).toString()).toBe(`${text.slice(0, lengths[0])}next`);
+  });
+
   test("gives what it has of a range", () => {
     const { container, flow: short } = flow();
     expect(short.rangeOf(0, 5).toString()).toBe("");

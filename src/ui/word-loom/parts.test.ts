@@ -76,6 +76,12 @@ describe("sentences", () => {
     ["", "", ""],
     ["これは文です。次の", "これは文です。", "次の"],
   ])("of %j, %j is whole", (pending, whole, rest) => expect(takeSentences(pending)).toEqual({ whole, rest }));
+
+  test("one without an end is cut at a blank after some 500 characters, or where it is", () => {
+    const long = "la ".repeat(200);
+    expect(takeSentences(`One. ${long}la`)).toEqual({ whole: `One. ${long}`, rest: "la" });
+    expect(takeSentences("字".repeat(600))).toEqual({ whole: "字".repeat(600), rest: "" });
+  });
 });
 
 describe("failures", () => {

@@ -1,6 +1,12 @@
 /** So many lines have a block each; in a longer text a new block takes 1/64 of the lines there are. */
 const SINGLE_LINES = 64;
 
+/**
+ * A paragraph that is longer goes on in a block of its own, after a blank: laying out a single one of 100,000 characters
+ * again and again takes the page's whole thread.
+ */
+const LONGEST_LINE = 5000;
+
 /** A text node, and where in the text it begins. */
 interface Block {
   readonly start: number;
@@ -32,10 +38,12 @@ export class TextFlow {
     let start = 0;
     while (start < text.length) {
       const newline = text.indexOf("\n", start);
-      const end = newline < 0 ? text.length : newline + 1;
+      const lineEnd = newline < 0 ? text.length : newline + 1;
       const block = this.#lineEnded ? this.#beginLine() : (this.#blocks.at(-1) ?? this.#beginLine());
+      const blank = text.indexOf(" ", start + Math.max(0, LONGEST_LINE - lastLineLength(block.node.data)));
+      const end = blank < 0 ? lineEnd : Math.min(lineEnd, blank + 1);
       block.node.appendData(text.slice(start, end));
-      this.#lineEnded = newline >= 0;
+      this.#lineEnded = endsLine(block.node.data);
       start = end;
     }
   }
@@ -55,7 +63,7 @@ export class TextFlow {
       this.#lineCount += lineCount - last.lineCount;
       last.lineCount = lineCount;
     }
-    this.#lineEnded = last?.node.data.endsWith("\n") ?? true;
+    this.#lineEnded = last === undefined || endsLine(last.node.data);
   }
 
   clear(): void {
@@ -87,8 +95,9 @@ export class TextFlow {
   #beginLine(): Block {
     const last = this.#blocks.at(-1);
     this.#lineCount += 1;
+    const hasRoom = last && last.lineCount < 1 + Math.floor(this.#lineCount / SINGLE_LINES);
     // The first block holds one line alone: it flows on from the prompt, on the same line.
-    if (last && this.#blocks.length > 1 && last.lineCount < 1 + Math.floor(this.#lineCount / SINGLE_LINES)) {
+    if (hasRoom && this.#blocks.length > 1 && last.node.length < LONGEST_LINE && last.node.data.endsWith("\n")) {
       last.lineCount += 1;
       return last;
     }
@@ -103,6 +112,15 @@ export class TextFlow {
     this.#blocks.push(block);
     return block;
   }
+}
+
+function lastLineLength(data: string): number {
+  return data.length - (data.lastIndexOf("\n") + 1);
+}
+
+/** What comes after it is in another line: a new one, or the rest of one that is too long. */
+function endsLine(data: string): boolean {
+  return data.endsWith("\n") || (data.endsWith(" ") && lastLineLength(data) > LONGEST_LINE);
 }
 
 /** Its direction is that of its first strong character; the style sheet says the same of each further line in it. */

@@ -1,6 +1,6 @@
 // Takes the pictures in docs/screenshots from the built site (`npm run build` first).
 // `node scripts/screenshots.mjs [name …]` takes only those whose file name contains one of the names.
-/* global document, Navigator -- used by functions that run in the page */
+/* global document, Navigator, scrollTo, scrollY -- used by functions that run in the page */
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright";
@@ -19,6 +19,32 @@ const written = (page, length) =>
   page.waitForFunction((enough) => document.querySelector("word-loom").text.length >= enough, length, {
     timeout: WAIT_MS,
   });
+
+const INSIDE = `${STORY}&max-new-tokens=60&temperature=0.9&top-p=0.7`;
+
+/** Opens the inspector beside a text that is written under its eyes. */
+const lookInside = async (page) => {
+  await inState(page, "ready");
+  await page.getByRole("button", { name: "Look inside" }).click();
+  await page.evaluate(() => document.querySelector("word-loom").generate());
+  await page.locator("wordloom-inspector #walk").waitFor({ timeout: WAIT_MS });
+};
+/** To the first token of which the sampler cut alternatives off. */
+const toCutToken = async (page) => {
+  await page.locator("wordloom-inspector #walk").click();
+  const cut = page.locator("wordloom-inspector .cut-line");
+  for (let moves = 0; moves < 40 && ((await cut.count()) === 0 || moves < 8); moves++) {
+    await page.keyboard.press("ArrowRight");
+  }
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.waitForTimeout(500);
+};
+const showSection = async (page, title) => {
+  await page.getByRole("heading", { name: title, exact: true }).evaluate((heading) => {
+    scrollTo(0, heading.getBoundingClientRect().top + scrollY - 80);
+  });
+  await page.waitForTimeout(500);
+};
 
 /** Each screen: its address, what is done before it opens, when the picture is taken, and the state that still holds then. */
 const SCREENS = {
@@ -42,6 +68,42 @@ const SCREENS = {
     until: async (page) => {
       await inState(page, "ready");
       await page.getByRole("button", { name: "Settings" }).click();
+    },
+  },
+  "inside-token": {
+    address: INSIDE,
+    until: async (page) => {
+      await lookInside(page);
+      await toCutToken(page);
+    },
+  },
+  "inside-branch": {
+    address: INSIDE,
+    until: async (page) => {
+      await lookInside(page);
+      await toCutToken(page);
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Enter");
+      await page.getByText(/came from the cache/).waitFor({ timeout: WAIT_MS });
+      await page.keyboard.press("Escape");
+      await showSection(page, "Look inside");
+    },
+  },
+  "inside-cache": {
+    address: INSIDE,
+    until: async (page) => {
+      await lookInside(page);
+      await showSection(page, "The KV cache");
+    },
+  },
+  "inside-compare": {
+    address: INSIDE,
+    until: async (page) => {
+      await lookInside(page);
+      await page.locator("wordloom-cache-compare select").selectOption("64");
+      await page.getByRole("button", { name: "Measure" }).click();
+      await page.getByText(/64 tokens took/).waitFor({ timeout: WAIT_MS });
+      await showSection(page, "With and without the cache");
     },
   },
   "failed-no-webgpu": {

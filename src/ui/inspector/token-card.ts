@@ -221,7 +221,7 @@ function chosenBeyond(token: WrittenToken): TemplateResult {
 function restTemplate({ restBase, restFinal }: Cut, told: boolean, vocabSize: number | undefined, known: number) {
   if (vocabSize === undefined || vocabSize <= known) return nothing;
   return html`<li>
-    <div class="row rest">
+    <div class=${classMap({ row: true, struck: told && restFinal.high === 0 })}>
       <span class="piece plain">${words.rest(vocabSize - known)}</span>
       ${barTemplate(restBase, told ? restFinal : undefined)}
       <span class="share">${formatShare(restBase)}</span>

@@ -16,8 +16,8 @@ import { grammarOf } from "../../structured/constraint-grammar";
 import { renderWith } from "../../tokenizer/chat-template";
 import { ggufTokenizer } from "../../tokenizer/gguf-tokenizer";
 import { createTokenizer } from "../../tokenizer/load-tokenizer";
-import { compileOniguruma } from "../../tokenizer/pattern";
 import { chatTemplateOf, templateTokens } from "../../tokenizer/read-template";
+import { onigurumaPattern } from "../../tokenizer/text-pattern";
 import type { ChatMessage } from "../../tokenizer/tokenizer";
 import { joinSafetensors } from "../make-safetensors";
 import { bytesOf, editedBytes, editedJson, jsonFiles, type Input } from "./edits";
@@ -316,7 +316,7 @@ export const TARGETS: readonly FuzzTarget[] = [
     name: "pattern",
     inputs: editedBytes(seeds.PATTERNS.map(text), REGEX),
     read: (input) => {
-      for (const match of TEXT.matchAll(compileOniguruma(decoder.decode(input)))) void match;
+      Array.from(onigurumaPattern(decoder.decode(input)).matchesIn(TEXT));
     },
   },
   {

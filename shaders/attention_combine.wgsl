@@ -5,11 +5,17 @@
 //   partials  [HEADS, SPLITS, HEAD_DIM + 4]  f32, from attention_decode
 //   y         [HEADS, HEAD_DIM]              f32
 //
-// Grid:      one invocation per vector of 4 of y.
+// Grid:      one invocation per vector of 4 of y; z = row, with ROWS.
 // Source:    Milakov & Gimelshein 2018, eq. 4.
 
 #include "lib/reduce_$REDUCE.wgsl"
 #include "lib/step_decode.wgsl"
+#if ROWS
+#include "lib/rows.wgsl"
+#endif
+#rows step_is_over(0u) -> step_is_over(workgroup.z)
+#rows partials[ -> partials[row * HEADS * SPLITS * (HEAD_VECS + 1u) +
+#rows y[ -> y[row * Y_VECS +
 @group(0) @binding(3) var<storage, read> partials: array<vec4f>;
 @group(0) @binding(6) var<storage, read_write> y: array<vec4f>;
 
@@ -17,6 +23,9 @@ const HEAD_VECS = HEAD_DIM / 4u;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   let index = workgroup.x * WORKGROUP_SIZE + at.local;
   if (step_is_over(0u) || index >= HEADS * HEAD_VECS) { return; }
   let first = (index / HEAD_VECS) * SPLITS * (HEAD_VECS + 1u);

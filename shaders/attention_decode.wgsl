@@ -14,7 +14,7 @@
 // Split s takes ceil(n / SPLITS) of the n positions that count, from s times that on, so the grid never depends on p.
 // The newest key and value are taken from qkv, never from the cache, which another workgroup may be writing just then.
 //
-// Grid:      x = head, y = split.
+// Grid:      x = head, y = split; z = row, with ROWS (qkv and y have a row for each; positions lie as lib/slots says).
 // Accuracy:  f32 softmax; relative error 1e-5 against the reference (f16 cache: of the rounded keys and values).
 // Source:    Milakov & Gimelshein 2018, "Online normalizer calculation for softmax"; Dao et al. 2023, "Flash-Decoding".
 
@@ -22,6 +22,17 @@
 #include "lib/step_decode.wgsl"
 #include "lib/kv_cache.wgsl"
 @group(0) @binding(1) var<storage, read> qkv: array<f32>;
+#if ROWS
+#include "lib/rows.wgsl"
+#include "lib/slots.wgsl"
+#endif
+#rows step_is_over(0u) -> step_is_over(workgroup.z)
+#rows position_of(0u) -> position_of(workgroup.z)
+#rows qkv[ -> qkv[row * QKV_STRIDE +
+#rows group_head_statistics( -> group_head_statistics(row * QKV_STRIDE +
+#rows cache_index(kv_head, position) -> cache_index(kv_head, slot_of(row, position))
+#rows (tile + j) * HEAD_VECS -> slot_of(row, tile + j) * HEAD_VECS
+#rows y[ -> y[row * Y_VECS +
 #if QUERY_KEY_NORM
 const QUERY_WIDTH = HEAD_DIM;
 const KEY_WIDTH = HEAD_DIM;
@@ -58,6 +69,9 @@ var<workgroup> subset_sums: array<vec4f, KEY_SUBSETS * HEAD_VECS>;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   if (step_is_over(0u)) { return; }
   let head = workgroup.x;
   let split = workgroup.y;

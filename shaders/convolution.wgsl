@@ -12,13 +12,20 @@
 // s of the chunk's own rows is computed anew, rounded as the cache would; only positions before the chunk are read from
 // the cache. So nothing that is written here is read here, and one dispatch is enough for any number of rows.
 //
-// Grid:      x over the WIDTH / 4 vectors of a row, one invocation each; y = row t.
+// Grid:      x over the WIDTH / 4 vectors of a row, one invocation each; y = row t. With ROWS each row is of a sequence
+//            of its own, whose positions lie as lib/slots says.
 // Accuracy:  f32 sums; max relative error 1e-5 against the reference (f16 cache: of the rounded s).
 // Source:    Liquid AI 2025, "LFM2 Technical Report", sec. 2: gated short convolution blocks.
 
 #include "lib/reduce_$REDUCE.wgsl"
 #include "lib/step_$STEP.wgsl"
 #include "lib/cache_format.wgsl"
+#if ROWS
+#include "lib/slots.wgsl"
+#endif
+#rows position * VECS -> slot_of(t, position) * VECS
+#rows (position - back) * VECS -> slot_of(t, position - back) * VECS
+#rows back <= t -> false
 @group(0) @binding(1) var<storage, read> projections: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> cache: array<Cached>;
 @group(0) @binding(4) var<storage, read> weight: array<vec4f>;

@@ -8,12 +8,21 @@
 //   history   see lib/history        breakers  [ceil(V / 32)]  bits, in words
 //   usage, matches  [V]  u32, zero before
 //
-// Grid:      as many workgroups as wanted: together their invocations go over all tokens there are, one place each.
+// Grid:      as many workgroups as wanted: together their invocations go over all tokens there are, one place each;
+//            z = row, with ROWS.
 // Source:    p-e-w 2024, "DRY" (text-generation-webui, pull request 5677); transformers' NoRepeatNGramLogitsProcessor.
 
 #include "lib/reduce_$REDUCE.wgsl"
 #include "lib/step_decode.wgsl"
 #include "lib/history.wgsl"
+#if ROWS
+#include "lib/rows.wgsl"
+#endif
+#rows step_is_over(0u) -> step_is_over(workgroup.z)
+#rows position_of(0u) -> position_of(row)
+#rows history.tokens[ -> history.tokens[row * HISTORY_STRIDE +
+#rows usage[ -> usage[row * V_STRIDE +
+#rows matches[ -> matches[row * V_STRIDE +
 @group(0) @binding(1) var<storage, read> history: History;
 @group(0) @binding(2) var<storage, read> breakers: array<u32>;
 @group(0) @binding(3) var<storage, read_write> usage: array<atomic<u32>>;
@@ -37,6 +46,9 @@ fn matched_before(place: u32, first: u32, most: u32, length: u32, breaks: bool) 
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgroups: vec3u, at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   if (step_is_over(0u)) { return; }
   let length = position_of(0u) + 1u;
   let first_counted = window_start(length, history.penalty_last_n);

@@ -13,12 +13,21 @@
 //   allowed               [ceil(V / 32)] u32: bit i of word w for id 32 w + i (with MASKED)
 //   matches               [V]  u32, from history_scan (with HISTORY; usage is from there, too, and both are set to zero)
 //
-// Grid:      one invocation per token id, folded into x and y.
+// Grid:      one invocation per token id, folded into x and y; z = row, with ROWS.
 // Source:    Keskar et al. 2019, "CTRL", sec. 4.1 (repetition, once per id); OpenAI's API reference (frequency, presence).
 
 #include "lib/reduce_$REDUCE.wgsl"
 #include "lib/step_decode.wgsl"
 #include "lib/logits.wgsl"
+#if ROWS
+#include "lib/rows.wgsl"
+#endif
+#rows step_is_over(0u) -> step_is_over(workgroup.z)
+#rows sequences[0] -> sequences[row]
+#rows logits[ -> logits[row * V_STRIDE +
+#rows usage[ -> usage[row * V_STRIDE +
+#rows matches[ -> matches[row * V_STRIDE +
+#rows scores[ -> scores[row * V_STRIDE +
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
 #if HISTORY
@@ -55,6 +64,9 @@ fn is_early_end(id: u32) -> bool {
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) workgroups: vec3u, at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   let id = (workgroup.y * workgroups.x + workgroup.x) * WORKGROUP_SIZE + at.local;
   if (step_is_over(0u) || id >= V) { return; }
   let logit = tame(logits[id]);

@@ -4,11 +4,18 @@
 //   scores     [V]       f32, after biases and penalties (with ADJUSTED; otherwise the logits)
 //   summaries  [SLICES]  see lib/logits; of equal scores the lowest id is the argmax
 //
-// Grid:      one workgroup per slice of ceil(V / SLICES) ids.
+// Grid:      one workgroup per slice of ceil(V / SLICES) ids; z = row, with ROWS.
 
 #include "lib/reduce_$REDUCE.wgsl"
 #include "lib/step_decode.wgsl"
 #include "lib/logits.wgsl"
+#if ROWS
+#include "lib/rows.wgsl"
+#endif
+#rows step_is_over(0u) -> step_is_over(workgroup.z)
+#rows logits[ -> logits[row * V_STRIDE +
+#rows scores[ -> scores[row * V_STRIDE +
+#rows summaries[ -> summaries[row * SLICES +
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 #if ADJUSTED
 @group(0) @binding(2) var<storage, read> scores: array<f32>;
@@ -19,6 +26,9 @@ const SLICE = (V + SLICES - 1u) / SLICES;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup: vec3u, at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   if (step_is_over(0u)) { return; }
   let begin = workgroup.x * SLICE;
   let end = min(begin + SLICE, V);

@@ -7,11 +7,19 @@
 //
 // Each round takes the best that comes after the last one taken; at most 20 rounds.
 //
-// Grid:      one workgroup.
+// Grid:      one workgroup; z = row, with ROWS.
 
 #include "lib/reduce_$REDUCE.wgsl"
 #include "lib/step_decode.wgsl"
 #include "lib/logits.wgsl"
+#if ROWS
+#include "lib/rows.wgsl"
+#endif
+#rows fn main(at: -> fn main(@builtin(workgroup_id) workgroup: vec3u, at:
+#rows step_is_over(0u) -> step_is_over(workgroup.z)
+#rows sequences[0] -> sequences[workgroup.z]
+#rows logits[ -> logits[row * V_STRIDE +
+#rows top[ -> top[row * 20u +
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(4) var<storage, read> summaries: array<SliceSummary>;
 @group(0) @binding(6) var<storage, read_write> top: array<vec2u>;
@@ -21,6 +29,9 @@ const MINUS_INFINITY = 0xff800000u;         // its bits: WGSL has no literal for
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   if (step_is_over(0u)) { return; }
   let normalizer = log_normalizer();
   var last = HIGHEST;

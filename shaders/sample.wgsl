@@ -26,7 +26,7 @@
 // make the cut the same in any order of additions. Weights below 2^-31 of the largest count as 0 for top-p only.
 // STATISTICS adds rank and entropy of the choice by the model's own logits: one more pass over them.
 //
-// Grid:      one workgroup.
+// Grid:      one workgroup; z = row, with ROWS.
 // Accuracy:  the kept set equals the reference's but for weights that f32 rounding moves across p.
 
 #include "lib/reduce_$REDUCE.wgsl"
@@ -34,6 +34,16 @@
 #include "lib/logits.wgsl"
 #include "lib/random.wgsl"
 #include "lib/wide_integer.wgsl"
+#if ROWS
+#include "lib/rows.wgsl"
+#endif
+#rows fn main(at: -> fn main(@builtin(workgroup_id) workgroup: vec3u, at:
+#rows sequences[0] -> sequences[row]
+#rows scores[ -> scores[row * V_STRIDE +
+#rows logits[ -> logits[row * V_STRIDE +
+#rows usage[ -> usage[row * V_STRIDE +
+#rows history.tokens[ -> history.tokens[row * HISTORY_STRIDE +
+#rows summaries[ -> summaries[row * SLICES +
 @group(0) @binding(0) var<storage, read_write> sequences: array<Sequence>;
 @group(0) @binding(1) var<storage, read> scores: array<f32>;
 #if ADJUSTED
@@ -347,6 +357,9 @@ fn read_choice() -> Choice {
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(at: Invocation) {
+#if ROWS
+  row = workgroup.z;
+#endif
   if (at.local == 0u) { shared_choice = read_choice(); }
   let choice = workgroupUniformLoad(&shared_choice);
   if (choice.done != 0u) { return; }

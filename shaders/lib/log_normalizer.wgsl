@@ -2,6 +2,7 @@
 //
 // Needs from the includer:  SLICES, summaries
 
+#rows summaries[ -> summaries[row * SLICES +
 fn log_normalizer() -> f32 {
   var largest = summaries[0].logit_max;
   for (var i = 1u; i < SLICES; i++) { largest = max(largest, summaries[i].logit_max); }

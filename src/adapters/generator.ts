@@ -15,6 +15,8 @@ export interface AdaptedToken {
 }
 
 export interface AdaptedChunk {
+  /** Of several answers: whose it is. */
+  index?: number;
   text: string;
   tokens: AdaptedToken[];
   parts?: AnswerPart[];

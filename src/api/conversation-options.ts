@@ -46,7 +46,7 @@ export interface ConversationSettings {
 /** Options of `generate` for one answer; what a whole conversation has in common stands with the conversation. */
 export type SendOptions = Omit<
   GenerateOptions,
-  "tools" | "templateOptions" | "continueFinalMessage" | "fullContext" | "sinks"
+  "tools" | "templateOptions" | "continueFinalMessage" | "fullContext" | "sinks" | "n"
 >;
 
 const KNOWN: Record<keyof ConversationOptions, true> = {
@@ -93,17 +93,22 @@ export function resolveConversationOptions(
   };
 }
 
-const NOT_OF_SEND: readonly string[] = ["tools", "templateOptions", "continueFinalMessage", "fullContext", "sinks"];
+const NOT_OF_SEND: readonly string[] = [
+  ...["tools", "templateOptions", "continueFinalMessage", "fullContext", "sinks"],
+  "n",
+];
+/** Where else what is meant can be had. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  continueFinalMessage: "Use generate with the conversation's messages.",
+  n: "A conversation goes on with one answer; for several, use generate with its messages, or fork().",
+};
 
 /** @throws WordloomError option-invalid for an option that belongs to the conversation */
 export function checkSendOptions(options: object): void {
   const name = NOT_OF_SEND.find((one) => given((options as Record<string, unknown>)[one])); // looked at, not believed
   if (name === undefined) return;
   throw new WordloomError("option-invalid", `send has no option "${name}"`, {
-    remedy:
-      name === "continueFinalMessage"
-        ? "Use generate with the conversation's messages."
-        : `Give ${name} to conversation(), for all of its answers.`,
+    remedy: ELSEWHERE[name] ?? `Give ${name} to conversation(), for all of its answers.`,
   });
 }
 

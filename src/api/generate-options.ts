@@ -5,6 +5,7 @@
  */
 import type { AnswerSettings } from "../engine/engine";
 import type { ChatPromptOptions } from "./chat-options";
+import { resolveAnswerCount } from "./answer-count";
 import { resolveConstraint, type AnswerConstraint } from "./constraint-option";
 import type { LogitsProcessor } from "./logits-processor";
 import { flag, given, invalid, oneOf, real, refuseUnknown, whole } from "./option-checks";
@@ -150,6 +151,14 @@ export interface GenerateOptions extends ChatPromptOptions {
   /** A whole number from 0 to 2^53 - 1; default: a random one, which `end.seed` tells. */
   seed?: number;
   /**
+   * Answers to write from one reading of the prompt, 1 (default) to 16. Answer i is the one that `seed + i` alone gives;
+   * chunks say by their `index` whose they are, and `end.answers` how each has ended. All of them take each step
+   * together, which reads every weight once. Prompt and answers share the context: n · (`maxNewTokens` - 1) positions
+   * after the prompt. Not with `logitsProcessor`, `constraint`, `speculative`, `fullContext: "slide"`, in a
+   * conversation, or on a server.
+   */
+  n?: number;
+  /**
    * Strings that end the answer, none of them empty; neither they nor any part of them is emitted. Their tokens count in
    * `usage`, and leave the KV cache.
    */
@@ -227,6 +236,7 @@ const KNOWN: Record<keyof GenerateOptions, true> = {
   fullContext: true,
   sinks: true,
   seed: true,
+  n: true,
   stop: true,
   stopTokenIds: true,
   endTokenIds: true,
@@ -259,7 +269,7 @@ export function resolveGenerateOptions(
   if (given(options.logitsProcessor) && typeof options.logitsProcessor !== "function") {
     throw invalid("logitsProcessor", options.logitsProcessor, "a function");
   }
-  const seed = given(options.seed) ? whole(options, "seed", 0, { min: 0, max: Number.MAX_SAFE_INTEGER }) : drawSeed();
+  const { n, seed } = resolveAnswerCount(options, drawSeed);
   const maxNewTokens = whole(options, "maxNewTokens", DEFAULT_MAX_NEW_TOKENS, { min: 1, max: Number.MAX_SAFE_INTEGER });
   const sampling = { ...resolveDraw(options, vocabSize, seed), ...resolvePenalties(options) };
   const minNewTokens = whole(options, "minNewTokens", 0, { min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -280,6 +290,7 @@ export function resolveGenerateOptions(
   return {
     sampling: { ...sampling, logitBias, forcedTokens, minNewTokens },
     seed,
+    n,
     maxNewTokens,
     maxTimeMs: given(options.maxTimeMs) ? real(options, "maxTimeMs", 0, { above: 0 }) : undefined,
     stop: stringsOf("stop", options.stop),

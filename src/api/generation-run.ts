@@ -13,18 +13,21 @@ import { WordloomError } from "../errors";
 type StartAnswer<Piece> = (
   onChunk: (chunk: Piece) => void,
   signal: AbortSignal,
-) => { seed: number; end: Promise<GenerationEnd>; holds?: "json" | "text" | undefined };
+) => { seed: number; n?: number; end: Promise<GenerationEnd>; holds?: "json" | "text" | undefined };
 
 /** What a run reads of a chunk. */
 interface WrittenPiece {
+  index?: number;
   text: string;
   parts?: readonly AnswerPart[];
 }
 
 /**
- * One answer, from `TextGenerator.generate`. Read it by one `for await` loop, by `text()`, or both; it is written whether
+ * One answer, or with `n` several, from `TextGenerator.generate`. Read it by one `for await` loop, by `text()`, or both; it is written whether
  * it is read or not, and chunks wait until they are. Leaving the loop early stops the answer. After an abort, iteration
  * and `text()` reject with the signal's reason, and `end` resolves with "abort".
+ *
+ * Of several answers the chunks come as they are written, each with the `index` of its own.
  *
  * A chunk's `text` holds whole characters only, and nothing that may still become a stop string.
  *
@@ -40,8 +43,8 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
 
   readonly #abort = new AbortController();
   readonly #written: Promise<void>;
-  #text = "";
-  #parts: AnswerPart[] = [];
+  /** Of each answer, by its index. */
+  #answers: WrittenAnswer[] = [{ text: "", parts: [] }];
   /** What the answer is held to; undefined: nothing. */
   #holds: "json" | "text" | undefined;
   #unread: Piece[] = [];
@@ -71,19 +74,30 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
     this.#written.catch(() => {});
   }
 
-  /** The whole text once it is written, also if it is iterated at the same time. */
+  /** The whole text once it is written, also if it is iterated at the same time; of several answers the first one's. */
   text(): Promise<string> {
-    const text = this.#written.then(() => this.#text);
+    const text = this.#written.then(() => this.#first.text);
     text.catch(() => {});
     return text;
   }
 
+  /** The texts of all answers, by their index, once all are written. */
+  texts(): Promise<string[]> {
+    const texts = this.#written.then(() => this.#answers.map(({ text }) => text));
+    texts.catch(() => {});
+    return texts;
+  }
+
+  get #first(): WrittenAnswer {
+    return this.#answers[0] ?? { text: "", parts: [] }; // there always is one
+  }
+
   /**
    * Once it is written: the assistant's message, ready to be put after the messages that were the input. Without marks:
-   * the text for the reader is `content`, reasoning is `reasoning_content`, calls of tools are `tool_calls`.
+   * the text for the reader is `content`, reasoning is `reasoning_content`, calls of tools are `tool_calls`. Of several answers the first one's.
    */
   message(): Promise<AssistantMessage> {
-    const message = this.#written.then(() => messageOf(this.#parts));
+    const message = this.#written.then(() => messageOf(this.#first.parts));
     message.catch(() => {});
     return message;
   }
@@ -105,7 +119,7 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
         const message = `the answer is cut after ${usage.completionTokens} tokens (${finishReason}) and not whole`;
         throw new WordloomError("answer-incomplete", message);
       }
-      return this.#holds === "json" ? JSON.parse(this.#text) : this.#text;
+      return this.#holds === "json" ? JSON.parse(this.#first.text) : this.#first.text;
     });
     value.catch(() => {});
     return value;
@@ -142,24 +156,31 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
     try {
       const answer = start((chunk) => this.#add(chunk), this.#abort.signal);
       seed = answer.seed;
+      this.#answers = Array.from({ length: answer.n ?? 1 }, () => ({ text: "", parts: [] }));
       this.#holds = answer.holds;
       const end = await answer.end;
       this.#finish({ kind: "ended" });
       // An abort that came after the engine's last token is still the caller's: what was promised of one holds.
       if (!this.#abort.signal.aborted) return end;
-      return { ...end, finishReason: "abort", ...(end.constraint && { constraint: "cut" }) };
+      return {
+        ...end,
+        finishReason: "abort",
+        ...(end.constraint && { constraint: "cut" }),
+      };
     } catch (error) {
       const reason = WordloomError.from(error);
       this.#finish({ kind: "failed", reason });
-      if (this.#abort.signal.aborted && seed !== undefined) return abortedEnd(seed);
+      if (this.#abort.signal.aborted && seed !== undefined) return abortedEnd(seed, this.#answers.length);
       throw reason;
     }
   }
 
   #add(chunk: Piece): void {
     if (this.#outcome) return; // a run that was stopped says nothing more
-    this.#text += chunk.text;
-    this.#parts.push(...(chunk.parts ?? [{ type: "text" as const, text: chunk.text }]));
+    const answer = this.#answers[chunk.index ?? 0];
+    if (!answer) throw new WordloomError("internal", `a chunk of answer ${chunk.index} of ${this.#answers.length}`);
+    answer.text += chunk.text;
+    answer.parts.push(...(chunk.parts ?? [{ type: "text" as const, text: chunk.text }]));
     this.#unread.push(chunk);
     this.#wakeUp();
   }
@@ -183,10 +204,21 @@ export class GenerationRun<Piece extends WrittenPiece = Chunk> implements AsyncI
   }
 }
 
-/** Of an answer that failed (the generator was disposed of, say) after it had been aborted. */
-function abortedEnd(seed: number): GenerationEnd {
+interface WrittenAnswer {
+  text: string;
+  parts: AnswerPart[];
+}
+
+/** Of answers that failed (the generator was disposed of, say) after they had been aborted. */
+function abortedEnd(seed: number, n: number): GenerationEnd {
+  const answers = Array.from({ length: n }, (_, index) => ({
+    finishReason: "abort" as const,
+    completionTokens: 0,
+    seed: seed + index,
+  }));
   return {
     finishReason: "abort",
+    ...(n > 1 && { answers }),
     seed,
     usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
     timings: { prefillMs: 0, firstTokenMs: 0, decodeMs: 0, prefillTokensPerSecond: 0, decodeTokensPerSecond: 0 },

@@ -146,7 +146,12 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
     return new GenerationRun(given(options.signal) ? options.signal : undefined, (onChunk, signal) => {
       const { settings, process, holds } = this.#check(options);
       const request = { ...settings, input: tagInput(input, this.#vocabSize, resolveChatOptions(options)) };
-      return { seed: settings.seed, holds, end: this.#engine.generate(request, onChunk, signal, process) };
+      return {
+        seed: settings.seed,
+        n: settings.n,
+        holds,
+        end: this.#engine.generate(request, onChunk, signal, process),
+      };
     });
   }
 

@@ -163,6 +163,12 @@ export interface BeginOptions {
   allowedTokens?: (() => Uint32Array | undefined) | undefined;
 }
 
+/** Of several answers to one prompt, each of which is chosen as if it were alone. */
+export interface BeginRowsOptions extends Omit<BeginOptions, "processLogits" | "allowedTokens"> {
+  /** One for each answer, 2 or more, in place of the settings' own. */
+  seeds: readonly SamplingSettings["seed"][];
+}
+
 export interface StepResult {
   /** Tokens sampled so far in this run, this one included. A step past the end repeats the count: nothing happened. */
   count: number;
@@ -251,6 +257,20 @@ export interface SequenceRunner {
    * @returns what these steps gave, in order: one more than there were right drafts, or fewer where the run ended
    */
   verify(previous: number, drafts: Uint32Array, start: number): Promise<readonly StepResult[]>;
+  /**
+   * Several answers to one prompt, whose steps are one. In place of `begin`; `prefillRows` then takes the prompt's last
+   * chunk, and `stepRows` is `step` of all of them. What they have in common is in the cache once: position p of answer r
+   * lies where `row-slots.ts` says. Afterwards the cache holds the prompt's positions, and nothing valid behind them.
+   *
+   * @throws out-of-memory, device-limit where there is no room for so many
+   */
+  beginRows(options: BeginRowsOptions): Promise<void>;
+  /** As `prefill` with `sample`; the first token of each answer. */
+  prefillRows(tokens: Uint32Array, start: number): Promise<readonly StepResult[]>;
+  /** One step of every answer; of one that is over, its last result again. */
+  stepRows(): Promise<readonly StepResult[]>;
+  /** That answer is over for another reason than the backend knows of: steps from now on leave it alone. */
+  endRow(row: number): void;
   /**
    * What the model says of given tokens: like `prefill(tokens, start, false)`, and for each row t the statistics of
    * `targets[t]` after it. At most `maxPrefillTokens` at once; `targets.length === tokens.length`.

@@ -24,7 +24,7 @@ export interface AnswerToken {
 }
 
 /** What one or more tokens have set free; either part may be empty. */
-export interface Chunk {
+export interface ChunkContent {
   /** Whole characters, to be appended to what came before. */
   text: string;
   /** Tokens that lie in the text up to here and in no earlier chunk; none that reaches into a stop string. */
@@ -34,6 +34,12 @@ export interface Chunk {
    * still become a mark or is a call that is not whole; the last chunk may hold nothing else.
    */
   parts?: AnswerPart[];
+}
+
+/** A piece of one of the answers. */
+export interface Chunk extends ChunkContent {
+  /** Which answer it belongs to, from 0; 0 where there is one. */
+  index: number;
 }
 
 /**
@@ -69,7 +75,7 @@ export class AnswerStream {
    * @returns the chunk this token sets free, if any; and, if a stop string is complete, how many of the answer's
    *   tokens lie wholly before it
    */
-  push(result: StepResult): { chunk: Chunk | undefined; keptTokens: number | undefined } {
+  push(result: StepResult): { chunk: ChunkContent | undefined; keptTokens: number | undefined } {
     const { text, token, endsInCharacter, stopped } = this.#text.push(result.id);
     const top = this.#wantsTop ? { top: result.top.map((one) => ({ ...one, text: this.#textOf(one.id) })) } : {};
     const { logprob } = result;
@@ -88,7 +94,7 @@ export class AnswerStream {
   }
 
   /** What is left when the answer ends: a piece of a character becomes U+FFFD. Nothing after a stop string. */
-  finish(): Chunk | undefined {
+  finish(): ChunkContent | undefined {
     if (this.#stopped) return undefined;
     return this.#chunk(this.#text.flush(), this.#held.length);
   }
@@ -103,7 +109,7 @@ export class AnswerStream {
     );
   }
 
-  #chunk(text: string, tokenCount: number): Chunk | undefined {
+  #chunk(text: string, tokenCount: number): ChunkContent | undefined {
     const tokens = this.#held.splice(0, tokenCount).map(({ token }) => token);
     this.#releasedTokens += tokens.length;
     return text === "" && tokens.length === 0 ? undefined : { text, tokens };

@@ -3,7 +3,7 @@ import { answerFormatOf, takesTools } from "../chat/answer-format";
 import { AnswerParts, type AnswerPart } from "../chat/answer-parts";
 import { WordloomError } from "../errors";
 import type { Tokenizer } from "../tokenizer/tokenizer";
-import type { Chunk } from "./answer-stream";
+import type { ChunkContent } from "./answer-stream";
 import type { ChatInput, TaggedInput } from "./request";
 
 export class ChunkParts {
@@ -39,7 +39,7 @@ export class ChunkParts {
   }
 
   /** A special token stands where the texts of the tokens before it end, which may be behind this chunk's beginning. */
-  add(chunk: Chunk): Chunk {
+  add(chunk: ChunkContent): ChunkContent {
     const parts: AnswerPart[] = [];
     const start = this.#fed;
     const feedTo = (end: number) => {
@@ -59,7 +59,7 @@ export class ChunkParts {
   }
 
   /** What was held back until the answer's end. */
-  end(): Chunk | undefined {
+  end(): ChunkContent | undefined {
     const parts = this.#parts.end();
     return parts.length === 0 ? undefined : { text: "", tokens: [], parts };
   }

@@ -2,7 +2,7 @@
  * A loaded model that answers: tokenizer, loop and text stream around one backend. The worker's host drives it, or the
  * caller's own thread; `worker/client` gives the same interface for an engine that is elsewhere.
  */
-import type { Backend, BackendFacts, Pooling, SamplingSettings } from "../backends/backend";
+import type { Backend, BackendFacts, Pooling, SamplingSettings, StepResult } from "../backends/backend";
 import { WordloomError } from "../errors";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
@@ -10,7 +10,7 @@ import type { Tokenizer } from "../tokenizer/tokenizer";
 import { withKnownIds } from "../chat/known-ids";
 import type { Constrainer, TokenConstraint } from "../structured/constrain";
 import type { Constraint } from "../structured/constraint";
-import { AnswerStream, type Chunk } from "./answer-stream";
+import { AnswerStream, type Chunk, type ChunkContent } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
 import { commonLength, rank, type Choice } from "./choice";
 import type { ChatInput, GenerateRequest, TaggedInput } from "./request";
@@ -34,8 +34,20 @@ export type { AnswerSettings, ChatInput, GenerateRequest, TaggedInput } from "./
  */
 export type ProcessLogits = (logits: Float32Array, tokens: Uint32Array, promptLength: number) => Promise<Float32Array>;
 
-export interface GenerationEnd {
+/** Of one answer out of several. */
+export interface AnswerEnd {
   finishReason: FinishReason;
+  /** Tokens of this answer, as in `usage`. */
+  completionTokens: number;
+  /** The first one's plus its index: with it, the same prompt alone gives this answer again. */
+  seed: number;
+}
+
+export interface GenerationEnd {
+  /** With `n`: of the first answer. */
+  finishReason: FinishReason;
+  /** With `n` of 2 or more: of each answer. */
+  answers?: AnswerEnd[];
   /**
    * With a `constraint`: "complete" if the answer is whole, and so is what was asked for; "cut" if a limit, or the caller,
    * ended it before.
@@ -48,7 +60,7 @@ export interface GenerationEnd {
     promptTokens: number;
     /** Prompt tokens that the KV cache held already. */
     cachedTokens: number;
-    /** Tokens of the answer, those of a stop string included; an end token is not counted. */
+    /** Tokens of the answer (of all answers), those of a stop string included; an end token is not counted. */
     completionTokens: number;
   };
   /**
@@ -214,31 +226,41 @@ export class LocalEngine implements Engine {
     signal: AbortSignal,
     processLogits: ProcessLogits | undefined,
   ): Promise<GenerationEnd> {
-    const parts = ChunkParts.for(request.input, promptTokens, this.#tokenizer);
-    const { maxNewTokens, maxTimeMs, reusePrefix, speculative } = request;
+    const { maxNewTokens, maxTimeMs, reusePrefix, speculative, n } = request;
+    const written = Array.from(
+      { length: n },
+      (_, index) => new WrittenAnswer(this.#tokenizer, request, promptTokens, (chunk) => onChunk({ ...chunk, index })),
+    );
+    const [answer, ...others] = written;
+    if (!answer) throw new WordloomError("internal", `${n} answers`);
+    const sampling = this.#withBreakers(request);
+    if (others.length > 0) {
+      const seeds = written.map((_, index) => seedAfter(sampling.seed, index));
+      const outcome = await this.#scheduler.generateRows(
+        { promptTokens, sampling, endTokenIds, maxNewTokens, maxTimeMs, reusePrefix, seeds },
+        {
+          accept: (row, result) => written[row]?.push(result),
+          ended: (row) => written[row]?.finish(),
+        },
+        signal,
+      );
+      const end = generationEnd(outcome, promptTokens.length, request.seed);
+      return { ...end, answers: outcome.rows.map((row, index) => ({ ...row, seed: request.seed + index })) };
+    }
     const answerTokens: number[] = [];
-    const answer = new AnswerStream(this.#tokenizer, {
-      stop: request.stop,
-      minTokens: request.sampling.minNewTokens,
-      wantsTop: request.sampling.topLogprobs > 0,
-      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's. A constraint is
-      // about all of the answer's bytes.
-      continues: constraint !== undefined || promptTokens.some((id) => this.#tokenizer.bytesOf(id, false).length > 0),
-    });
     const run = (part: RunRequest, written = 0) =>
       this.#scheduler.generate(
         part,
         (result) => {
           answerTokens.push(result.id);
-          const { chunk, keptTokens } = answer.push(result);
-          if (chunk) onChunk(parts?.add(chunk) ?? chunk);
+          const keptTokens = answer.push(result);
           return keptTokens === undefined ? undefined : keptTokens - written;
         },
         signal,
       );
     const whole: RunRequest = {
       promptTokens,
-      sampling: this.#withBreakers(request),
+      sampling,
       endTokenIds,
       maxNewTokens,
       maxTimeMs,
@@ -258,12 +280,7 @@ export class LocalEngine implements Engine {
     const outcome: RunOutcome & Partial<SlidingOutcome> = request.slide
       ? await slidingAnswer(whole, { ...request.slide, contextLength }, answerTokens, run)
       : await run(whole);
-    if (outcome.finishReason !== "abort") {
-      const rest = answer.finish();
-      if (rest) onChunk(parts?.add(rest) ?? rest);
-      const held = parts?.end();
-      if (held) onChunk(held);
-    }
+    if (outcome.finishReason !== "abort") answer.finish();
     const { droppedTokens = 0 } = outcome;
     return {
       ...generationEnd(outcome, outcome.promptTokens ?? promptTokens.length, request.seed),
@@ -425,6 +442,50 @@ interface PreparedRequest {
   promptTokens: Uint32Array;
   constraint: TokenConstraint | undefined;
   endTokenIds: readonly number[];
+}
+
+/** The halves of seed + `by`. */
+function seedAfter([low, high]: SamplingSettings["seed"], by: number): SamplingSettings["seed"] {
+  return [(low + by) >>> 0, high + Math.floor((low + by) / 2 ** 32)];
+}
+
+/** One answer's tokens on their way to chunks. */
+class WrittenAnswer {
+  readonly #stream: AnswerStream;
+  readonly #parts: ChunkParts | undefined;
+
+  /** @throws WordloomError tools-unsupported */
+  constructor(
+    tokenizer: Tokenizer,
+    { input, stop, sampling, constraint }: GenerateRequest,
+    promptTokens: Uint32Array,
+    private readonly onChunk: (chunk: ChunkContent) => void,
+  ) {
+    this.#parts = ChunkParts.for(input, promptTokens, tokenizer);
+    this.#stream = new AnswerStream(tokenizer, {
+      stop,
+      minTokens: sampling.minNewTokens,
+      wantsTop: sampling.topLogprobs > 0,
+      // After a prompt that has a text, a tokenizer that drops a text's first blank must keep the answer's. A constraint is
+      // about all of the answer's bytes.
+      continues: constraint !== undefined || promptTokens.some((id) => tokenizer.bytesOf(id, false).length > 0),
+    });
+  }
+
+  /** @returns once a stop string is complete: how many of the answer's tokens lie wholly before it */
+  push(result: StepResult): number | undefined {
+    const { chunk, keptTokens } = this.#stream.push(result);
+    if (chunk) this.onChunk(this.#parts?.add(chunk) ?? chunk);
+    return keptTokens;
+  }
+
+  /** What was kept back until the answer's end. */
+  finish(): void {
+    const rest = this.#stream.finish();
+    if (rest) this.onChunk(this.#parts?.add(rest) ?? rest);
+    const held = this.#parts?.end();
+    if (held) this.onChunk(held);
+  }
 }
 
 /** What was promised, or `otherwise` as soon as one of the signals aborts: who waits must not wait for ever. */

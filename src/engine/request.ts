@@ -22,6 +22,8 @@ export interface AnswerSettings {
   /** The seed that `sampling.seed` holds in halves. */
   seed: number;
   maxNewTokens: number;
+  /** Answers, 1 or more; with several there is no constraint, no processor of logits and no slide. */
+  n: number;
   /** From its turn on; undefined: as long as it takes. */
   maxTimeMs: number | undefined;
   /** None of them empty. */

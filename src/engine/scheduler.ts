@@ -15,6 +15,7 @@ import {
 import { WordloomError } from "../errors";
 import { Speculator, type DraftModel, type Speculation, type SpeculationSettings } from "./speculation";
 import type { TokenConstraint } from "../structured/constrain";
+import { parallelAnswers, withRoom, type RowsOutcome, type RowsReader, type RowsRequest } from "./parallel-answers";
 import { commonPrefix, prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
 import { placeOf, type FinishReason } from "./stopping";
 import { TurnQueue } from "./turn-queue";
@@ -105,6 +106,46 @@ export class Scheduler {
       signal,
       () => ({ ...NOTHING_RUN }),
     );
+  }
+
+  /**
+   * Several answers to one prompt, which is read once; each as if it were alone. The cache then holds the prompt.
+   *
+   * @throws WordloomError as `generate`; option-invalid, out-of-memory, device-limit where there is no room for so many
+   */
+  async generateRows(request: RowsRequest, reader: RowsReader, signal: AbortSignal): Promise<RowsOutcome> {
+    const askedMs = performance.now();
+    const fitting = withRoom(request, this.#backend.facts.contextLength);
+    return this.#turns.run(
+      () => this.#generateRows(fitting, reader, signal, askedMs),
+      signal,
+      () => ({
+        ...NOTHING_RUN,
+        rows: request.seeds.map(() => ({ finishReason: "abort", completionTokens: 0 }) as const),
+      }),
+    );
+  }
+
+  async #generateRows(
+    request: RowsRequest,
+    reader: RowsReader,
+    signal: AbortSignal,
+    askedMs: number,
+  ): Promise<RowsOutcome> {
+    if (this.#failure) throw this.#failure; // it came between this run's turn and its start
+    const { promptTokens, reusePrefix } = request;
+    const reused = reusablePrefix(this.#cached, promptTokens, reusePrefix);
+    this.#cached = new Uint32Array(0); // until it has ended well
+    const loop = {
+      backend: this.#backend,
+      runAhead: this.#runAhead,
+      prefillChunk: this.#prefillChunk,
+      settled: <T>(result: Promise<T>) => this.#settled(result),
+      pause: () => this.#pause(),
+    };
+    const { filled, ...outcome } = await parallelAnswers(loop, request, reused, reader, signal, askedMs);
+    this.#cached = promptTokens.slice(0, filled);
+    return outcome;
   }
 
   /**

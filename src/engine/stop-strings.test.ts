@@ -34,7 +34,7 @@ async function read(tokens: readonly (readonly number[])[], stop: readonly strin
   const request: GenerateRequest = {
     input: { kind: "ids", ids: Uint32Array.of(PROMPT) },
     sampling: samplingSettings(),
-    ...{ seed: 1, maxNewTokens: 100, maxTimeMs: undefined, stop, stopTokenIds: [], endTokenIds: undefined },
+    ...{ seed: 1, n: 1, maxNewTokens: 100, maxTimeMs: undefined, stop, stopTokenIds: [], endTokenIds: undefined },
     ...{ ignoreEos: false, drySequenceBreakers: [], reusePrefix: true },
   };
   const seen: Chunk[] = [];

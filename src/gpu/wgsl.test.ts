@@ -66,6 +66,42 @@ describe("#if", () => {
   });
 });
 
+describe("#rows", () => {
+  const text = '#rows a[ -> a[row * 2u +\na[i] = ba[a[j]];\n#if NO\nb(0u)\n#endif\n#include "lib.wgsl"';
+  const files = { "entry.wgsl": text, "lib.wgsl": "a[k]" };
+  test("changes what follows in its own file, as a word of its own, where ROWS is defined", () => {
+    expect(assembled(files)).toEqual(["a[i] = ba[a[j]];", "a[k]"]);
+    expect(assembled(files, { defines: { ROWS: true } })).toEqual(["a[row * 2u +i] = ba[a[row * 2u +j]];", "a[k]"]);
+  });
+  test.each([
+    ["#rows a[", /entry\.wgsl:1: #rows wants FROM -> TO/],
+    ["#rows b[ -> c[\na[i] bb[i]", /entry\.wgsl:1: nothing in this file is what #rows replaces/],
+  ])("%j is refused", (entry, message) => {
+    expect(() => assembled({ "entry.wgsl": entry })).toThrow(refusal(message));
+  });
+});
+
+describe("#each", () => {
+  test("repeats its lines, what #if keeps of them included, and each comes from where it stands", () => {
+    const text = "x\n#each r N\nvar a$r = $r + $rest;\n#if A\nb$r\n#endif\n#endeach\ny";
+    const options = { defines: { N: "2", A: true } };
+    expect(assembled({ "entry.wgsl": text }, options)).toEqual([
+      ...["x", "var a0 = 0 + $rest;", "b0", "var a1 = 1 + $rest;", "b1", "y"],
+    ]);
+    const { origins } = assembleWgsl("entry.wgsl", new Map([["entry.wgsl", text]]), options);
+    expect(origins.map(({ line }) => line)).toEqual([1, 3, 5, 3, 5, 8]);
+  });
+  test.each<[string, Record<string, string>, RegExp]>([
+    ["#each r N", {}, /entry\.wgsl:1: N is not defined/],
+    ["#each r N", { N: "2" }, /entry\.wgsl: #each without #endeach/],
+    ["#each r N\n#endeach", { N: "many" }, /entry\.wgsl:1: N is no count/],
+    ["#each r N\n#each s N", { N: "2" }, /entry\.wgsl:2: #each inside #each/],
+    ["#endeach", {}, /entry\.wgsl:1: #endeach without #each/],
+  ])("%j with %j is refused", (entry, defines, message) => {
+    expect(() => assembled({ "entry.wgsl": entry }, { defines })).toThrow(refusal(message));
+  });
+});
+
 test.each([
   ["#endif", /entry\.wgsl:2: #endif without #if/],
   ["#else", /entry\.wgsl:2: #else without #if/],

@@ -1,10 +1,12 @@
 /**
  * Puts a WGSL module together from the files under shaders/.
  *
- * Four directives, each on a line of its own:
+ * Directives, each on a line of its own:
  *   #include "lib/half.wgsl"             once per module; $NAME in the path is replaced from `defines`
  *   #if NAME / #if NAME == value         value compared as text; NAME alone: defined and not "" or "false"
  *   #else / #endif
+ *   #rows FROM -> TO                     where ROWS is defined, FROM reads TO from here to the file's end; else nothing
+ *   #each r NAME / #endeach              the lines between, as often as NAME says, $r being 0, 1, …; they do not nest
  * Numbers come in front as `const NAME: u32 = …;` (or f32), so that each shape is compiled for itself.
  */
 import { WordloomError } from "../errors";
@@ -44,36 +46,43 @@ export function assembleWgsl(
     if (text === undefined) throw new WordloomError("internal", `shaders/${file} does not exist (wanted by ${from})`);
     const open: { here: boolean }[] = []; // nested #if: is this branch taken?
     const active = () => open.every(({ here }) => here);
-    text.split("\n").forEach((line, index) => {
+    const readings: { from: RegExp; to: string }[] = [];
+    for (const { line, index } of repeated(text.split("\n"), file, defines)) {
       const at = `shaders/${file}:${index + 1}`;
       const directive = /^\s*#(\w+)\s*(.*?)\s*$/.exec(line);
       if (directive === null) {
-        if (active()) emit(line, file, index + 1);
-        return;
+        if (active())
+          emit(
+            readings.reduce((text, { from, to }) => text.replace(from, to), line),
+            file,
+            index + 1,
+          );
+        continue;
       }
       const [, word = "", rest = ""] = directive;
       if (word === "include") {
-        if (!active()) return;
+        if (!active()) continue;
         const path = rest.replace(/^"|"$/g, "").replace(/\$(\w+)/g, (_, name: string) => define(defines, name, at));
         insert(path, at);
       } else if (word === "if") {
         const [name = "", value] = rest.split(/\s*==\s*/);
-        const defined = defines[name];
-        const here =
-          value === undefined
-            ? defined !== undefined && defined !== false && defined !== ""
-            : String(defined) === value;
-        open.push({ here });
+        open.push({ here: value === undefined ? isSet(defines[name]) : String(defines[name]) === value });
       } else if (word === "else") {
         const last = open.at(-1);
         if (last === undefined) throw new WordloomError("internal", `${at}: #else without #if`);
         last.here = !last.here;
       } else if (word === "endif") {
         if (open.pop() === undefined) throw new WordloomError("internal", `${at}: #endif without #if`);
+      } else if (word === "rows") {
+        const reading = readingOf(rest, at);
+        if (!text.split("\n").some((line) => !line.includes("#rows") && line.search(reading.from) >= 0)) {
+          throw new WordloomError("internal", `${at}: nothing in this file is what #rows replaces`);
+        }
+        if (active() && isSet(defines.ROWS)) readings.push(reading);
       } else {
         throw new WordloomError("internal", `${at}: unknown directive #${word}`);
       }
-    });
+    }
     if (open.length > 0) throw new WordloomError("internal", `shaders/${file}: #if without #endif`);
   };
 
@@ -95,6 +104,47 @@ export function assembleWgsl(
   }
   insert(entry, "a kernel");
   return { code: lines.join("\n"), origins };
+}
+
+const isSet = (value: string | boolean | undefined) => value !== undefined && value !== false && value !== "";
+
+/** "FROM -> TO": FROM as a word of its own, or the end of one that a bracket or a parenthesis closes. */
+function readingOf(rest: string, at: string): { from: RegExp; to: string } {
+  const [from, to, ...more] = rest.split(" -> ");
+  if (!from || !to || more.length > 0) throw new WordloomError("internal", `${at}: #rows wants FROM -> TO`);
+  const literal = from.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return { from: new RegExp(`(?<![\\w.])${literal}`, "g"), to: to.replaceAll("$", "$$$$") };
+}
+
+/** The lines with those of each #each as often as it says. */
+function repeated(
+  lines: readonly string[],
+  file: string,
+  defines: Readonly<Record<string, string | boolean>>,
+): { line: string; index: number }[] {
+  const all: { line: string; index: number }[] = [];
+  let block: { name: string; count: number; body: { line: string; index: number }[] } | undefined;
+  for (const [index, line] of lines.entries()) {
+    const at = `shaders/${file}:${index + 1}`;
+    const [, word, name = "", times = ""] = /^\s*#(each|endeach)\b\s*(\w*)\s*(\w*)\s*$/.exec(line) ?? [];
+    if (word === "each") {
+      if (block) throw new WordloomError("internal", `${at}: #each inside #each`);
+      const count = Number(define(defines, times, at));
+      if (!Number.isInteger(count) || count < 1) throw new WordloomError("internal", `${at}: ${times} is no count`);
+      block = { name, count, body: [] };
+    } else if (word === "endeach") {
+      if (!block) throw new WordloomError("internal", `${at}: #endeach without #each`);
+      for (let turn = 0; turn < block.count; turn++) {
+        const marked = new RegExp(`\\$${block.name}\\b`, "g");
+        all.push(...block.body.map((each) => ({ ...each, line: each.line.replace(marked, String(turn)) })));
+      }
+      block = undefined;
+    } else {
+      (block?.body ?? all).push({ line, index });
+    }
+  }
+  if (block) throw new WordloomError("internal", `shaders/${file}: #each without #endeach`);
+  return all;
 }
 
 function define(defines: Readonly<Record<string, string | boolean>>, name: string, at: string): string {

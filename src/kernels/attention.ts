@@ -37,13 +37,22 @@ export const cacheBytes = (numbers: number, capacity: number, format: KvFormat) 
 /** Bytes of the cosines and sines of `pairs` rotated pairs at `positions` positions. */
 export const ropeTableBytes = (pairs: number, positions: number) => positions * pairs * 8;
 
-/** Bytes of attention_decode's partials; 0 where the tier does not split. */
+/** Bytes of attention_decode's partials for one sequence; 0 where the tier does not split. */
 export const partialsBytes = (headCount: number, headDim: number, splits: number) =>
   splits === 1 ? 0 : headCount * splits * (headDim + 4) * 4;
+
+/** Several sequences whose steps are one. */
+export interface SequenceRows {
+  /** 2 or more. */
+  count: number;
+  /** [count, capacity] u32: where the cache holds each sequence's positions; see shaders/lib/slots.wgsl. */
+  slots: GPUBuffer;
+}
 
 /**
  * Decode: RoPE, KV write and attention of one token; see shaders/attention_decode.wgsl, attention_combine.wgsl.
  *
+ * @param rows several sequences: a row each of qkv, partials and y, padded as activations are
  * @param qkv [(heads + 2 · kv heads) · headDim] f32
  * @param norm of each head of q and k, where the layer has one; one over all heads is `queryKeyNorm`'s, before this
  * @param partials partialsBytes; undefined where the tier does not split
@@ -54,6 +63,7 @@ export function attentionDecode(
   context: KernelContext,
   {
     sequences,
+    rows,
     layer,
     qkv,
     norm,
@@ -61,6 +71,7 @@ export function attentionDecode(
     y,
   }: {
     sequences: GPUBuffer;
+    rows?: SequenceRows | undefined;
     layer: AttentionLayer;
     qkv: GPUBuffer;
     norm?: QueryKeyNormInput | undefined;
@@ -72,6 +83,14 @@ export function attentionDecode(
   if (norm !== undefined) checkSize("attention norm", norm.weights, 4 * layer.headDim * 4);
   const split = partials !== undefined;
   const splits = split ? tier.attentionSplits : 1;
+  const count = rows?.count ?? 1;
+  const width = layer.headCount * layer.headDim;
+  if (rows !== undefined) {
+    checkSize("attention slots", rows.slots, count * layer.kv.capacity * 4);
+    checkSize("attention qkv", qkv, count * qkvStride(layer) * 4);
+    checkSize("attention y", y, count * paddedWidth(width) * 4);
+    if (partials) checkSize("partials", partials, count * partialsBytes(layer.headCount, layer.headDim, splits));
+  }
   const shape = { HEADS: layer.headCount, HEAD_DIM: layer.headDim, SPLITS: splits };
   const attention = makeDispatch(context, "attention_decode", {
     label: "attention",
@@ -81,6 +100,7 @@ export function attentionDecode(
       KV_ACCESS: "read_write",
       SPLIT: split,
       QUERY_KEY_NORM: norm?.kind ?? "",
+      ...(rows && { ROWS: true }),
     },
     constants: {
       ...layerConstants(layer),
@@ -88,6 +108,10 @@ export function attentionDecode(
       ...shape,
       TILE: Math.max(tier.workgroupSize, 16),
       ...(norm && { NORM_EPS: f32(norm.eps) }),
+      ...(rows && {
+        QKV_STRIDE: qkvStride(layer),
+        Y_VECS: split ? layer.headCount * splits * (layer.headDim / 4 + 1) : paddedWidth(width) / 4,
+      }),
     },
     bindings: {
       0: read(sequences),
@@ -97,16 +121,18 @@ export function attentionDecode(
       4: write(layer.kv.values),
       5: norm && read(norm.weights),
       6: write(partials ?? y),
+      7: rows && read(rows.slots),
     },
-    grid: () => [layer.headCount, splits, 1],
+    grid: () => [layer.headCount, splits, count],
   });
   if (partials === undefined) return Promise.all([attention]);
   const vectors = (layer.headCount * layer.headDim) / 4;
   const combine = makeDispatch(context, "attention_combine", {
     label: "attention_combine",
-    constants: shape,
+    ...(rows && { defines: { ROWS: true } }),
+    constants: { ...shape, ...(rows && { Y_VECS: paddedWidth(width) / 4 }) },
     bindings: { 0: read(sequences), 3: read(partials), 6: write(y) },
-    grid: () => [Math.ceil(vectors / tier.workgroupSize), 1, 1],
+    grid: () => [Math.ceil(vectors / tier.workgroupSize), 1, count],
   });
   return Promise.all([attention, combine]);
 }

@@ -27,7 +27,8 @@ export interface ConvolutionLayer {
  *
  * @param projections [rows, paddedWidth(3 · width)] f32: input gates, output gates, what is convolved
  * @param y [rows, paddedWidth(width)] f32
- * @param rows 1 in decode, the chunk's rows in prefill
+ * @param rows 1 in decode, the chunk's rows in prefill, one for each of several sequences
+ * @param slots of several sequences: as in SequenceRows
  * @throws model-unsupported for a width that is no multiple of 4
  */
 export function convolution(
@@ -38,7 +39,15 @@ export function convolution(
     projections,
     y,
     rows,
-  }: { step: StepKind; layer: ConvolutionLayer; projections: GPUBuffer; y: GPUBuffer; rows: number },
+    slots,
+  }: {
+    step: StepKind;
+    layer: ConvolutionLayer;
+    projections: GPUBuffer;
+    y: GPUBuffer;
+    rows: number;
+    slots?: GPUBuffer | undefined;
+  },
 ): Promise<Dispatch> {
   if (width % 4 !== 0) {
     const message = `a convolution of ${width} columns: the WebGPU kernels want a multiple of 4`;
@@ -49,11 +58,12 @@ export function convolution(
   checkSize("convolution weight", weight, taps * width * 4);
   checkSize("convolution cache", kv.gated, cacheBytes(width, kv.capacity, kv.format));
   checkSize("convolution y", y, rows * yStride * 4);
+  if (slots !== undefined) checkSize("convolution slots", slots, rows * kv.capacity * 4);
   if (bias !== undefined) checkSize("convolution bias", bias, width * 4);
   return makeDispatch(context, "convolution", {
     label: "convolution",
-    defines: { STEP: step.kind, KV: kv.format, BIAS: bias !== undefined },
-    constants: { WIDTH: width, TAPS: taps, STRIDE: stride, Y_STRIDE: yStride },
+    defines: { STEP: step.kind, KV: kv.format, BIAS: bias !== undefined, ...(slots && { ROWS: true }) },
+    constants: { WIDTH: width, TAPS: taps, STRIDE: stride, Y_STRIDE: yStride, ...(slots && { CAPACITY: kv.capacity }) },
     bindings: {
       0: read(stepBuffer(step)),
       1: read(projections),
@@ -61,6 +71,7 @@ export function convolution(
       4: read(weight),
       5: bias && read(bias),
       6: write(y),
+      7: slots && read(slots),
     },
     grid: (rows) => [Math.ceil(width / 4 / context.tier.workgroupSize), rows, 1],
     maxRows: rows,

@@ -13,7 +13,8 @@ import {
 } from "../testing/gpu-harness";
 import { normalValues, seededRandom } from "../testing/random";
 import type { HeldDtype } from "../formats/quantization";
-import { paddedWidth } from "./kernel";
+import { DONE_OFFSET } from "../backends/gpu/sequence-record";
+import { paddedWidth, RECORD_BYTES } from "./kernel";
 import { gemm, gemv, type Epilogue } from "./matmul";
 
 const gpu = gpuHarness();
@@ -200,6 +201,27 @@ test.each([...inQuads(pairs(4)), ...inQuads(pairs(6))])(
     expectRows(await gpu.unpadded(y, 1, options.outputs), expected, options.outputs, F32_SUMS, scale);
   },
 );
+
+/** A residual behind an RMS norm in q4, a gate behind a layer norm in q8, a gate behind an RMS norm in f16. */
+const OF_ROWS = [13, 11, 7].map((at) => pairs(2)[at] as [string, Case]); // there are 16
+describe.each([
+  ["cpu", OF_ROWS.slice(1)],
+  [QUADS, OF_ROWS.slice(0, 1)],
+  ["workgroup", OF_ROWS.slice(0, 1)],
+  ["subgroups", OF_ROWS.slice(1, 2)],
+] as const)("gemv_rows on the tier %o equals the reference for", (tier, cases) => {
+  test.each(cases)("%s, three sequences of which one is over", async (_, options) => {
+    const [rows, over] = [3, 1];
+    const { outputs } = options;
+    const { expected, scale, options: shared, y, norm, before } = product(options, rows);
+    const sequences = gpu.empty(rows * RECORD_BYTES);
+    gpu.write(sequences, Uint32Array.of(1), over * RECORD_BYTES + DONE_OFFSET);
+    gpu.run([await gemv(gpu.context(tier), { ...shared, y, norm, sequences, rows })], rows);
+    const wanted = expected.slice();
+    wanted.set(before.subarray(over * outputs, (over + 1) * outputs), over * outputs); // left alone
+    expectRows(await gpu.unpadded(y, rows, outputs), wanted, outputs, F32_SUMS, scale);
+  });
+});
 
 describe.each([
   ["gemm_registers", "cpu", pairs(0)],

@@ -6,6 +6,7 @@ import {
   checkSize,
   makeDispatch,
   paddedWidth,
+  RECORD_BYTES,
   STEP_VECS,
   type KernelContext,
   type MatrixPart,
@@ -36,18 +37,35 @@ interface MatrixProduct {
   y: GPUBuffer;
 }
 
-/** Decode: one row times the matrix, with the norm before it folded in; see shaders/gemv.wgsl. */
+/**
+ * Decode: one row times the matrix, with the norm before it folded in; see shaders/gemv.wgsl. Of several sequences a row
+ * each, and each weight is still read once; see shaders/gemv_rows.wgsl.
+ *
+ * @param rows 1 or more sequences
+ */
 export function gemv(
   context: KernelContext,
-  { sequences, norm, ...product }: MatrixProduct & { sequences: GPUBuffer; norm: NormInput | undefined },
+  {
+    sequences,
+    norm,
+    rows = 1,
+    ...product
+  }: MatrixProduct & { sequences: GPUBuffer; norm: NormInput | undefined; rows?: number },
 ): Promise<Dispatch> {
   const { tier } = context;
-  const { label, matrix, x, y, bias } = product;
+  const { label, matrix, x, y, bias, outputs } = product;
   const grid = gridOf(Math.ceil(outputRows(product) / tier.gemvRows));
-  checkSize(`${label} x`, x, paddedWidth(matrix.columns) * 4);
-  return makeDispatch(context, "gemv", {
+  checkSize(`${label} sequences`, sequences, rows * RECORD_BYTES);
+  checkSize(`${label} x`, x, rows * paddedWidth(matrix.columns) * 4);
+  if (rows > 1) checkSize(`${label} y`, y, rows * paddedWidth(outputs) * 4);
+  return makeDispatch(context, rows > 1 ? "gemv_rows" : "gemv", {
     label,
-    defines: { ...productDefines(product, context.tier), NORM: norm?.kind ?? "", READS_X: true },
+    defines: {
+      ...productDefines(product, context.tier),
+      NORM: norm?.kind ?? "",
+      READS_X: true,
+      ...(rows > 1 && { ROWS: String(rows) }),
+    },
     constants: {
       ...productConstants(product),
       ROWS_PER_WORKGROUP: tier.gemvRows,

@@ -1,20 +1,23 @@
 import { WordloomError } from "../errors";
 import { gridOf, read, write, type Dispatch } from "../gpu/pipelines";
-import { checkSize, makeDispatch, type KernelContext } from "./kernel";
+import { checkSize, makeDispatch, paddedWidth, RECORD_BYTES, type KernelContext } from "./kernel";
 
 /** Bytes before the tokens of shaders/lib/history.wgsl. */
 export const HISTORY_HEADER_BYTES = 32;
 /** Bytes of one SliceSummary (shaders/lib/logits.wgsl). */
 export const SUMMARY_BYTES = 32;
 
+/** Of several sequences, [V] stands for [rows, paddedWidth(V)], and what else is one's own has a row for each, too. */
 export interface SamplerBuffers {
   /** The record, shaders/lib/sequence.wgsl. */
   sequences: GPUBuffer;
+  /** Sequences that choose at once; default 1. */
+  rows?: number;
   /** [V] f32 */
   logits: GPUBuffer;
   /** [V] f32 */
   scores: GPUBuffer;
-  /** [V] f32 */
+  /** [V] f32, one for all */
   bias: GPUBuffer;
   /** [V] u32 */
   usage: GPUBuffer;
@@ -73,36 +76,49 @@ export function sampleDispatches(
   kept?: GPUBuffer,
 ): Promise<Dispatch[]> {
   const { tier } = context;
-  const { sequences, logits, scores, bias, usage, summaries, vocabSize } = buffers;
+  const { sequences, rows = 1, logits, scores, bias, usage, summaries, vocabSize } = buffers;
+  const several = rows > 1;
   const lookback = kind.lookback ? needed("lookback", buffers.lookback) : undefined;
   const source = kind.processed ? needed("processed logits", buffers.processed) : logits;
   const allowed = kind.masked ? needed("mask", buffers.allowed) : undefined;
   const adjusted = kind.adjusted || kind.lookback || kind.processed || kind.masked;
-  checkSize("logits", source, vocabSize * 4);
-  checkSize("summaries", summaries, tier.logitSlices * SUMMARY_BYTES);
-  const shape = { V: vocabSize, SLICES: tier.logitSlices };
-  const defines = { STEP: "decode", ADJUSTED: adjusted };
+  const stride = paddedWidth(vocabSize);
+  const perId = several ? rows * stride * 4 : vocabSize * 4;
+  checkSize("sequences", sequences, rows * RECORD_BYTES);
+  checkSize("logits", source, perId);
+  checkSize("summaries", summaries, rows * tier.logitSlices * SUMMARY_BYTES);
+  if (several && (allowed || kind.processed))
+    throw new WordloomError("internal", "a mask or a processor for several rows");
+  const rowDefines = several ? { ROWS: true } : {};
+  const rowShape = several ? { V_STRIDE: stride } : {};
+  const shape = { V: vocabSize, SLICES: tier.logitSlices, ...rowShape };
+  const defines = { STEP: "decode", ADJUSTED: adjusted, ...rowDefines };
+  const historyShape = several && lookback ? { HISTORY_STRIDE: historyStride(lookback.history, rows) } : {};
   const list: Promise<Dispatch>[] = [];
   if (lookback) {
     const { history, breakers, matches } = lookback;
-    checkSize("matches", matches, vocabSize * 4);
-    const places = (history.size - HISTORY_HEADER_BYTES) / 4;
+    checkSize("matches", matches, perId);
+    const places = historyStride(history, rows);
     const groups = Math.min(Math.ceil(places / tier.workgroupSize), MOST_SCANNERS[tier.reduction]);
     list.push(
       makeDispatch(context, "history_scan", {
         label: "history_scan",
-        constants: {},
+        ...(several && { defines: rowDefines }),
+        constants: { ...rowShape, ...historyShape },
         bindings: { 0: read(sequences), 1: read(history), 2: read(breakers), 3: write(usage), 6: write(matches) },
-        grid: () => [groups, 1, 1],
+        grid: () => [groups, 1, rows],
       }),
     );
   }
   if (adjusted) {
+    checkSize("scores", scores, perId);
+    checkSize("usage", usage, perId);
+    const [x, y] = gridOf(Math.ceil(vocabSize / tier.workgroupSize));
     list.push(
       makeDispatch(context, "logits_adjust", {
         label: "logits_adjust",
-        defines: { HISTORY: lookback !== undefined, MASKED: allowed !== undefined },
-        constants: { V: vocabSize },
+        defines: { HISTORY: lookback !== undefined, MASKED: allowed !== undefined, ...rowDefines },
+        constants: { V: vocabSize, ...rowShape },
         bindings: {
           0: read(sequences),
           1: read(source),
@@ -113,7 +129,7 @@ export function sampleDispatches(
           6: write(scores),
           7: allowed && read(allowed),
         },
-        grid: () => gridOf(Math.ceil(vocabSize / tier.workgroupSize)),
+        grid: () => [x, y, rows],
       }),
     );
   }
@@ -123,17 +139,18 @@ export function sampleDispatches(
       defines,
       constants: shape,
       bindings: { 0: read(sequences), 1: read(logits), 2: adjusted ? read(scores) : undefined, 6: write(summaries) },
-      grid: () => [tier.logitSlices, 1, 1],
+      grid: () => [tier.logitSlices, 1, rows],
     }),
   );
   if (kind.top) {
     list.push(
       makeDispatch(context, "logits_top", {
         label: "logits_top",
+        ...(several && { defines: rowDefines }),
         constants: shape,
         workgroupSize: tier.samplerSize,
         bindings: { 0: read(sequences), 1: read(logits), 4: read(summaries), 6: write(buffers.top) },
-        grid: () => [1, 1, 1],
+        grid: () => [1, 1, rows],
       }),
     );
   }
@@ -142,7 +159,7 @@ export function sampleDispatches(
     makeDispatch(context, "sample", {
       label: "sample",
       defines: { ...defines, HISTORY: lookback !== undefined, SHAPED, STATISTICS, KEPT: kept !== undefined },
-      constants: { ...shape, RADIX_BITS: tier.samplerRadixBits },
+      constants: { ...shape, ...historyShape, RADIX_BITS: tier.samplerRadixBits },
       workgroupSize: tier.samplerSize,
       bindings: {
         0: write(sequences),
@@ -152,11 +169,15 @@ export function sampleDispatches(
         4: read(summaries),
         6: kept && write(kept),
       },
-      grid: () => [1, 1, 1],
+      grid: () => [1, 1, rows],
     }),
   );
   return Promise.all(list);
 }
+
+/** Places for tokens that each of `rows` sequences has. */
+export const historyStride = (history: GPUBuffer, rows: number) =>
+  Math.floor((history.size - HISTORY_HEADER_BYTES) / 4 / rows);
 
 function needed<T>(name: string, value: T | undefined): T {
   if (value === undefined) throw new WordloomError("internal", `the sampler was given no ${name}`);

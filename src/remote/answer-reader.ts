@@ -68,7 +68,7 @@ export class AnswerReader {
   #tell(text: string, tokens: RemoteChunk["tokens"], before: AnswerPart[], after: AnswerPart[] = []): void {
     const parts: AnswerPart[] = [...before, ...(text === "" ? [] : [{ type: "text" as const, text }]), ...after];
     if (text === "" && tokens.length === 0 && parts.length === 0) return;
-    this.#onChunk({ text, tokens, ...(this.#calls ? { parts } : {}) });
+    this.#onChunk({ index: 0, text, tokens, ...(this.#calls ? { parts } : {}) });
   }
 
   /** @param because where the server has not ended it */

@@ -47,6 +47,8 @@ export interface RemoteToken {
 
 /** As a chunk of a model on this device. */
 export interface RemoteChunk {
+  /** 0: a server is asked for one answer. */
+  index: number;
   /** Whole characters, to be appended to what came before. */
   text: string;
   /** Empty where the server gives no log-probabilities. */

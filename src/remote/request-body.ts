@@ -103,6 +103,8 @@ const SAMPLING: Readonly<Record<string, Row<never>>> = {
 const ANSWER: Readonly<Record<string, Row<never>>> = {
   // Servers keep to their own part of JSON schema, and do not tell whether an answer that they cut was whole.
   constraint: row<unknown>(undefined, {}),
+  // What they have of it shares no seed: answer i would not be that of seed + i.
+  n: row<number>(1, {}),
   reusePrefix: row<boolean>(true, { "llama.cpp": as("cache_prompt") }),
   drySequenceBreakers: row<readonly string[]>(
     () => true,

@@ -2,14 +2,22 @@
  * A backend without a model, for tests of the loop: the next token is a function of all tokens before it, so that a
  * wrong prefix, a lost chunk or a step too many changes the answer. It holds callers to the contract of backend.ts.
  */
-import type { Backend, BackendFacts, BeginOptions, Pooling, StepResult, ScoredRows } from "../backends/backend";
+import type {
+  Backend,
+  BackendFacts,
+  BeginOptions,
+  BeginRowsOptions,
+  Pooling,
+  StepResult,
+  ScoredRows,
+} from "../backends/backend";
 import { NOTHING_CHOSEN } from "../backends/backend";
 import type { CacheLayout } from "../backends/cache-layout";
 import { WordloomError } from "../errors";
 
 export interface FakeBackendOptions {
-  /** The id that follows these tokens. */
-  next?: (tokens: readonly number[]) => number;
+  /** The id that follows these tokens, drawn with this seed's lower half. */
+  next?: (tokens: readonly number[], seed: number) => number;
   contextLength?: number;
   maxPrefillTokens?: number;
   runAhead?: number;
@@ -27,7 +35,9 @@ export interface FakeBackendOptions {
 export type FakeCall =
   | { call: "prefill" | "append" | "verify" | "score" | "hiddenState"; start: number; length: number }
   | { call: "exportCache" | "importCache"; start: number; length: number }
-  | { call: "step" };
+  | { call: "prefillRows"; start: number; length: number }
+  | { call: "endRow"; row: number }
+  | { call: "step" | "stepRows" };
 
 /** Depends on every token and its place. */
 export function hashNext(tokens: readonly number[]): number {
@@ -54,6 +64,8 @@ export class FakeBackend implements Backend {
   #tokens: number[] = [];
   #sampled: number[] = [];
   #last: StepResult | undefined;
+  #rowOptions: BeginRowsOptions | undefined;
+  #rows: { seed: number; answer: number[]; last: StepResult | undefined; isEnded: boolean }[] = [];
   #clock: Promise<unknown> = Promise.resolve();
 
   constructor(options: FakeBackendOptions = {}) {
@@ -106,6 +118,45 @@ export class FakeBackend implements Backend {
     if (last.done) return this.#answer(last);
     this.#fill(Uint32Array.of(last.id), this.#tokens.length);
     return this.#answer(this.#sample());
+  }
+
+  async beginRows(options: BeginRowsOptions): Promise<void> {
+    if (this.#inFlight > 0) throw new Error(`beginRows with ${this.#inFlight} in flight`);
+    this.#rowOptions = options;
+    this.#rows = options.seeds.map(([seed]) => ({ seed, answer: [], last: undefined, isEnded: false }));
+  }
+
+  prefillRows(tokens: Uint32Array, start: number): Promise<readonly StepResult[]> {
+    this.#record({ call: "prefillRows", start, length: tokens.length });
+    this.#fill(tokens, start);
+    return this.#answer(this.#sampleRows());
+  }
+
+  stepRows(): Promise<readonly StepResult[]> {
+    this.#record({ call: "stepRows" });
+    if (this.#rows.some(({ last }) => !last)) throw new Error("stepRows before prefillRows");
+    return this.#answer(this.#sampleRows());
+  }
+
+  endRow(row: number): void {
+    this.#record({ call: "endRow", row });
+    const ended = this.#rows[row];
+    if (!ended) throw new Error(`row ${row} of ${this.#rows.length}`);
+    ended.isEnded = true;
+  }
+
+  #sampleRows(): readonly StepResult[] {
+    const options = this.#rowOptions;
+    if (!options) throw new Error("rows before beginRows");
+    this.#tokenCalls++;
+    return this.#rows.map((row) => {
+      if (row.last && (row.last.done || row.isEnded)) return row.last;
+      const id = (this.#options.next ?? hashNext)([...options.promptTokens, ...row.answer], row.seed);
+      const count = row.answer.push(id);
+      const done = options.endTokenIds.includes(id) || count >= options.maxNewTokens;
+      const invalid = this.#tokenCalls === this.#options.invalidAt;
+      return (row.last = { count, id, logprob: -0.5, top: [], statistics: undefined, done, invalid });
+    });
   }
 
   /** A token's log-probability is its id, negated; its entropy the half of that, its rank the id. */
@@ -193,7 +244,7 @@ export class FakeBackend implements Backend {
     if (begin.allowedTokens && begin.allowedTokens() === undefined) {
       return (this.#last = { ...(this.#last ?? NOTHING_CHOSEN), done: true });
     }
-    const id = (this.#options.next ?? hashNext)(this.#tokens);
+    const id = (this.#options.next ?? hashNext)(this.#tokens, begin.sampling.seed[0]);
     this.#sampled.push(id);
     this.#tokenCalls++;
     const count = this.#sampled.length;

@@ -97,7 +97,7 @@ export class FakeGenerator implements Generator {
           signal.throwIfAborted();
           if (answer.failure?.atPiece === index) throw answer.failure.error;
           written += 1;
-          yield { text, tokens: [{ id: index, text, bytes: new TextEncoder().encode(text), logprob: -1 }] };
+          yield { index: 0, text, tokens: [{ id: index, text, bytes: new TextEncoder().encode(text), logprob: -1 }] };
         }
         finish(answer.finishReason ?? "stop");
       } catch (error) {

@@ -34,6 +34,7 @@ const GENERATE: GenerateRequest = {
   input: { kind: "ids", ids: Uint32Array.of(1) },
   sampling: samplingSettings(),
   seed: 1,
+  n: 1,
   maxNewTokens: 8,
   maxTimeMs: undefined,
   stop: [],
@@ -181,7 +182,7 @@ describe("through a port", () => {
   });
 
   test("chunks of one tick are one message, and all come before the end", async () => {
-    const chunk = (text: string): Chunk => ({ text, tokens: [] });
+    const chunk = (text: string): Chunk => ({ index: 0, text, tokens: [] });
     const { engine, worker } = await connect(
       fakeEngine({
         generate: async (_, onChunk) => {
@@ -204,7 +205,7 @@ describe("through a port", () => {
       fakeEngine({
         generate: async (_, onChunk) => {
           for (let at = 0; at < 30; at++) {
-            onChunk({ text: String.fromCharCode(97 + at), tokens: [] });
+            onChunk({ index: 0, text: String.fromCharCode(97 + at), tokens: [] });
             await new Promise((resolve) => setTimeout(resolve, 1));
           }
           return END;

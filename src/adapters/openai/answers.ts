@@ -1,7 +1,8 @@
-/** The choices of one request, written one after the other, and what both endpoints have in common. */
+/** The choices of one request, those of one prompt together where that can be, and what both endpoints have in common. */
 import type { GenerateOptions } from "../../api/generate-options";
 import type { ModelInput } from "../../api/model-input";
 import type { GenerationEnd } from "../../engine/engine";
+import type { ChatMessage } from "../../tokenizer/tokenizer";
 import { roomOf, type AdaptedChunk, type AdaptedGenerator } from "../generator";
 import { ApiError } from "./api-error";
 import type { RequestFields } from "./request-fields";
@@ -10,6 +11,8 @@ import type { RequestFields } from "./request-fields";
 export interface ChoicePlan {
   input: ModelInput;
   options: GenerateOptions;
+  /** Without a limit of the request's own: as long as the context has room. */
+  isUnlimited: boolean;
   /** Its prompt was counted with an earlier choice. */
   repeatsPrompt: boolean;
 }
@@ -92,6 +95,7 @@ export function choicesOf(
   return inputs.flatMap((input) =>
     Array.from({ length: n }, (_, at) => ({
       input,
+      isUnlimited: maxTokens === undefined,
       options: { ...options, maxNewTokens, ...(seed === undefined ? {} : { seed: seedOf(seed, at) }) },
       repeatsPrompt: at > 0,
     })),
@@ -104,18 +108,89 @@ function seedOf(seed: number, at: number): number {
   return shifted < 0 ? shifted + 2 ** 53 : shifted % 2 ** 53;
 }
 
-/** Leaving the loop stops the answer that is being written. */
+/** Leaving the loop stops what is being written. */
 export async function* writeChoices(
   generator: AdaptedGenerator,
   choices: readonly ChoicePlan[],
   signal: AbortSignal,
 ): AsyncGenerator<ChoiceEvent, undefined> {
-  for (const [index, { input, options }] of choices.entries()) {
-    const run = generator.generate(input, { ...options, signal });
-    for await (const chunk of run) yield { index, chunk };
-    yield { index, end: await run.end };
+  let first = 0;
+  while (first < choices.length) {
+    const others = choices.slice(first + 1).findIndex(({ repeatsPrompt }) => !repeatsPrompt);
+    const ofPrompt = choices.slice(first, others === -1 ? undefined : first + 1 + others);
+    const together = await togetherOf(generator, ofPrompt);
+    if (together) yield* writeTogether(generator, together, first, signal);
+    else yield* writeAlone(generator, ofPrompt, first, signal);
+    first += ofPrompt.length;
   }
 }
+
+async function* writeAlone(
+  generator: AdaptedGenerator,
+  choices: readonly ChoicePlan[],
+  first: number,
+  signal: AbortSignal,
+): AsyncGenerator<ChoiceEvent, undefined> {
+  for (const [at, { input, options }] of choices.entries()) {
+    const run = generator.generate(input, { ...options, signal });
+    for await (const chunk of run) yield { index: first + at, chunk };
+    yield { index: first + at, end: await run.end };
+  }
+}
+
+async function* writeTogether(
+  generator: AdaptedGenerator,
+  { input, options }: Pick<ChoicePlan, "input" | "options">,
+  first: number,
+  signal: AbortSignal,
+): AsyncGenerator<ChoiceEvent, undefined> {
+  const run = generator.generate(input, { ...options, signal });
+  for await (const chunk of run) yield { index: first + (chunk.index ?? 0), chunk };
+  const end = await run.end;
+  for (const [at, { finishReason, completionTokens, seed }] of (end.answers ?? []).entries()) {
+    yield { index: first + at, end: { ...end, finishReason, seed, usage: { ...end.usage, completionTokens } } };
+  }
+}
+
+/** Answers that `generate` writes at once. */
+const MOST_TOGETHER = 16;
+
+/**
+ * All answers to one prompt as one `generate`; undefined where they cannot be: too many of them, more than the context
+ * holds beside each other, a form to keep to, another's server. An answer without a limit gets its share of the context.
+ */
+async function togetherOf(
+  generator: AdaptedGenerator,
+  choices: readonly ChoicePlan[],
+): Promise<Pick<ChoicePlan, "input" | "options"> | undefined> {
+  const [first] = choices;
+  const n = choices.length;
+  const { backend, contextLength } = generator.info;
+  if (!first || n === 1 || n > MOST_TOGETHER || backend === "remote" || contextLength === undefined) return undefined;
+  const { input, options, isUnlimited } = first;
+  const { constraint, seed = 0, maxNewTokens = 1 } = options;
+  if (constraint || seed > Number.MAX_SAFE_INTEGER - n) return undefined;
+  const room = contextLength - (await promptLength(generator, input, options));
+  if (room < 0) return undefined; // `generate` refuses the prompt
+  const share = Math.floor(room / n) + 1;
+  const wanted = Math.min(maxNewTokens, room + 1);
+  if (!isUnlimited && wanted > share) return undefined;
+  return { input, options: { ...options, n, maxNewTokens: Math.min(wanted, share) } };
+}
+
+async function promptLength(
+  generator: AdaptedGenerator,
+  input: ModelInput,
+  { tools, templateOptions }: GenerateOptions,
+): Promise<number> {
+  if (typeof input === "string") return (await generator.tokenize(input)).length;
+  if (input instanceof Uint32Array || !isMessages(input)) return input.length;
+  const chat = { ...(tools && { tools }), ...(templateOptions && { templateOptions }) };
+  return (await generator.tokenize(input, chat)).length;
+}
+
+const isMessages = (list: readonly number[] | readonly ChatMessage[]): list is readonly ChatMessage[] =>
+  typeof list[0] === "object";
 
 export class UsageCount {
   #prompt = 0;

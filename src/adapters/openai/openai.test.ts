@@ -120,18 +120,43 @@ describe("chat completions", () => {
   });
 
   test("answer i is drawn with seed + i", async () => {
-    const seeds: unknown[] = [];
+    const asked: unknown[] = [];
     const spied: AdaptedGenerator = {
       info: generator.info,
       tokenize: (...given) => generator.tokenize(...given),
       generate: (input, options) => {
-        seeds.push(options?.seed);
+        asked.push([options?.n ?? 1, options?.seed]);
         return generator.generate(input, options);
       },
     };
     await clientOf(spied).chat.completions.create({ model, messages, n: 2, seed: 7 });
     await clientOf(spied).chat.completions.create({ model, messages, seed: -1 });
-    expect(seeds).toEqual([7, 8, 2 ** 53 - 1]);
+    await clientOf(spied).chat.completions.create({ model, messages, n: 17, seed: 7, max_tokens: 1 });
+    expect(asked.slice(0, 2)).toEqual([
+      [2, 7],
+      [1, 2 ** 53 - 1],
+    ]);
+    expect(asked.slice(2)).toEqual(Array.from({ length: 17 }, (_, at) => [1, 7 + at]));
+  });
+
+  test("several answers are written together where the context has room for them beside each other", async () => {
+    const counts: (number | undefined)[] = [];
+    const spied: AdaptedGenerator = {
+      info: generator.info,
+      tokenize: (...given) => generator.tokenize(...given),
+      generate: (input, options) => {
+        counts.push(options?.n);
+        return generator.generate(input, options);
+      },
+    };
+    const { contextLength } = generator.info;
+    const prompt = await generator.tokenize(messages);
+    const most = Math.floor((contextLength - prompt.length) / 2) + 1;
+    for (const max_tokens of [most, most + 1]) {
+      const { choices } = await clientOf(spied).chat.completions.create({ model, messages, n: 2, max_tokens });
+      expect(choices.map(({ message }) => message.content)).toEqual(["Hello world.", "Hello world."]);
+    }
+    expect(counts).toEqual([2, undefined, undefined]);
   });
 
   test("log-probabilities", async () => {

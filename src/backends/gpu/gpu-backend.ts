@@ -28,6 +28,7 @@ import {
   type Backend,
   type BackendFacts,
   type BeginOptions,
+  type BeginRowsOptions,
   type HeldDtype,
   type Pooling,
   type ScoredRows,
@@ -36,10 +37,12 @@ import {
 import { cacheLayout, type CacheLayout } from "../cache-layout";
 import { CacheCopier } from "./cache-copier";
 import { fuse } from "./fuse";
-import { encodeBreakers, encodeHistory, hasPenalty, historyBytes, looksBack } from "./history";
+import { encodeBreakers, encodeHistory, historyBytes } from "./history";
 import { publishedFormats, weightBytes } from "./held-formats";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
+import { RowBatch, type RowBatchOptions } from "./row-batch";
+import { kindOf, nameOf, PLAIN } from "./sampler-kind";
 import { Scorer } from "./scorer";
 import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
 import { Verifier } from "./verifier";
@@ -118,18 +121,6 @@ interface Sampling extends Pick<BeginOptions, "processLogits" | "allowedTokens">
   last: StepResult | undefined;
 }
 
-const PLAIN: SamplerKind = {
-  ...{
-    adjusted: false,
-    lookback: false,
-    processed: false,
-    masked: false,
-    shaped: false,
-    statistics: false,
-    top: false,
-  },
-};
-
 class GpuBackend implements Backend {
   readonly runAhead = RUN_AHEAD;
   readonly maxPrefillTokens: number;
@@ -153,6 +144,9 @@ class GpuBackend implements Backend {
   readonly #recording: Promise<Recording>;
   readonly #scorer: Scorer;
   readonly #verifier: Verifier;
+  readonly #batchOptions: RowBatchOptions;
+  /** Of the number of answers that was asked for last. */
+  #batch: RowBatch | undefined;
   readonly #cache: CacheCopier;
   /** Rejects everything pending on `dispose` and on a lost device. */
   readonly #ended: Promise<never>;
@@ -247,6 +241,13 @@ class GpuBackend implements Backend {
     this.#scorer = new Scorer({ ...rowReader, maxBindingBytes });
     const { sequences, logits, top } = this.#sampler;
     this.#verifier = new Verifier({ ...rowReader, sequences, logits, top });
+    this.#batchOptions = {
+      ...{ kernels, device, recorder, body, head, maxBindingBytes },
+      ...{ hiddenSize: spec.hiddenSize, vocabSize: spec.vocabSize, contextLength: this.#plan.contextLength },
+      maxInFlight: MAX_IN_FLIGHT,
+      bytesLeft: () =>
+        Object.values(arenas).reduce((left, arena) => left - arena.sizeBytes, options.memoryBudgetBytes ?? Infinity),
+    };
     // All at once: the browser compiles them in parallel, while the weights stream. Samplers that few use wait for `begin`.
     this.#recording = Promise.all([
       recorder.decode(body),
@@ -300,13 +301,7 @@ class GpuBackend implements Backend {
 
   begin(options: BeginOptions): Promise<void> | void {
     this.#recorded();
-    const { endTokenIds } = options;
-    if (endTokenIds.length > MAX_END_TOKENS) {
-      throw new WordloomError(
-        "config-unsupported",
-        `${endTokenIds.length} end tokens; at most ${MAX_END_TOKENS} are supported`,
-      );
-    }
+    assertEndTokens(options);
     const kind = kindOf(options);
     const recorded = this.#samplers.get(nameOf(kind));
     if (recorded !== undefined) return this.#beginWith(recorded, kind, options);
@@ -509,6 +504,39 @@ class GpuBackend implements Backend {
     return this.#guard(this.#verifier.verify(prepared, encoder, 1 + drafts.length, sampling));
   }
 
+  async beginRows(options: BeginRowsOptions): Promise<void> {
+    this.#recorded();
+    assertEndTokens(options);
+    const rows = options.seeds.length;
+    if (this.#batch?.rows !== rows) {
+      this.#batch?.destroy();
+      this.#batch = undefined;
+      this.#batch = await this.#guard(RowBatch.make(this.#batchOptions, rows));
+    }
+    await this.#guard(this.#batch.begin(options));
+  }
+
+  async prefillRows(tokens: Uint32Array, start: number): Promise<readonly StepResult[]> {
+    const last = tokens.length - 1;
+    const row = { x: this.#x.prefill, offset: last * this.#x.rowBytes };
+    const position = { position: start + last, token: tokens[last] ?? 0 }; // a chunk is never empty
+    return this.#guard(this.#rowBatch().first(this.#encodeChunk(tokens, start), row, position));
+  }
+
+  async stepRows(): Promise<readonly StepResult[]> {
+    return this.#guard(this.#rowBatch().step());
+  }
+
+  endRow(row: number): void {
+    this.#rowBatch().end(row);
+  }
+
+  #rowBatch(): RowBatch {
+    this.#recorded();
+    if (this.#batch === undefined) throw new WordloomError("internal", "a step of several answers before beginRows()");
+    return this.#batch;
+  }
+
   async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
     const prepared = await this.#guard(this.#scorer.prepare());
     const encoder = this.#encodeChunk(tokens, start);
@@ -576,6 +604,7 @@ class GpuBackend implements Backend {
     this.#end(new WordloomError("disposed", "the generator was disposed of"));
     await this.#recording.catch(() => undefined);
     for (const arena of Object.values(this.#arenas)) arena.destroy();
+    this.#batch?.destroy();
     this.#gpu.close();
   }
 
@@ -601,27 +630,11 @@ class GpuBackend implements Backend {
   }
 }
 
+function assertEndTokens({ endTokenIds }: Pick<BeginOptions, "endTokenIds">): void {
+  if (endTokenIds.length <= MAX_END_TOKENS) return;
+  const message = `${endTokenIds.length} end tokens; at most ${MAX_END_TOKENS} are supported`;
+  throw new WordloomError("config-unsupported", message);
+}
+
 const GRACE_FOR_LOSS_MS = 50;
 const graceForLoss = () => new Promise((resolve) => setTimeout(resolve, GRACE_FOR_LOSS_MS));
-
-function kindOf({ sampling, processLogits, allowedTokens }: BeginOptions): SamplerKind {
-  const { logitBias, repetitionPenalty, frequencyPenalty, presencePenalty } = sampling;
-  const isDraw = sampling.temperature > 0;
-  return {
-    adjusted: logitBias.size > 0 || repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0,
-    // Appended tokens are in the history, and not in the counts that the sampler keeps without one.
-    lookback: looksBack(sampling) || (allowedTokens !== undefined && hasPenalty(sampling)),
-    processed: processLogits !== undefined,
-    masked: allowedTokens !== undefined,
-    shaped: isDraw && (sampling.topNSigma > 0 || sampling.typicalP < 1 || sampling.xtcProbability > 0),
-    statistics: sampling.tokenStatistics,
-    top: sampling.topLogprobs > 0,
-  };
-}
-
-/** "adjusted top"; "" for the plain one. */
-function nameOf(kind: SamplerKind): string {
-  return Object.entries(kind)
-    .flatMap(([name, isWanted]) => (isWanted ? [name] : []))
-    .join(" ");
-}

@@ -16,8 +16,10 @@ const WORD = {
 
 const MAX_U32 = 0xffffffff;
 
+export const HISTORY_TOKEN_BYTES = 4;
+
 /** A token at each position, and the one that no position is left for. */
-export const historyBytes = (capacity: number) => HISTORY_HEADER_BYTES + 4 * (capacity + 1);
+export const historyBytes = (capacity: number) => HISTORY_HEADER_BYTES + HISTORY_TOKEN_BYTES * (capacity + 1);
 
 /** Whether anything looks at the tokens in their order, or changes from one token to the next. */
 export function looksBack(sampling: SamplingSettings): boolean {

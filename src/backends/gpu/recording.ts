@@ -51,7 +51,7 @@ type NormAdd = Extract<FusedOperation, { kind: "norm_add" }>;
 type Embed = Extract<FusedOperation, { kind: "embed" }>;
 
 /** Intermediate values [rows, padded width]; layers take turns in the same buffers. */
-class Values {
+export class Values {
   #buffers = new Map<string, GPUBuffer>();
   constructor(
     private readonly arena: BufferArena,
@@ -76,6 +76,16 @@ interface StepRows {
   step: StepKind;
   values: Values;
   rows: number;
+  /** Where several sequences have their positions; undefined: there is one. */
+  slots?: GPUBuffer | undefined;
+}
+
+/** What a decode step is recorded for: one sequence, or several whose steps are one. */
+export interface DecodeRows extends StepRows {
+  step: Extract<StepKind, { kind: "decode" }>;
+  /** Takes what only the attention of this step needs. */
+  work: BufferArena;
+  partials?: GPUBuffer | undefined;
 }
 
 export class Recorder {
@@ -85,34 +95,36 @@ export class Recorder {
   #positions = new Map<string, GPUBuffer>();
   readonly decodeValues: Values;
   readonly prefillValues: Values;
-  readonly #one: StepRows;
+  readonly #one: DecodeRows;
   readonly #many: StepRows;
 
   constructor(
     private readonly context: RecordingContext,
-    private readonly sequences: GPUBuffer,
+    sequences: GPUBuffer,
     private readonly chunk: GPUBuffer,
     private readonly prefillRows: number,
   ) {
     this.decodeValues = new Values(context.work, "decode", 1);
     this.prefillValues = new Values(context.work, "prefill", prefillRows);
-    this.#one = { step: { kind: "decode", sequences }, values: this.decodeValues, rows: 1 };
+    const { work } = context;
+    this.#one = { step: { kind: "decode", sequences }, values: this.decodeValues, rows: 1, work };
     this.#many = { step: { kind: "prefill", chunk }, values: this.prefillValues, rows: prefillRows };
   }
 
-  async decode(operations: readonly FusedOperation[]): Promise<Dispatch[]> {
+  /** @param target default: the one sequence; replay the list with as many rows as it has */
+  async decode(operations: readonly FusedOperation[], target = this.#one): Promise<Dispatch[]> {
     const lists = operations.map((operation) => {
       switch (operation.kind) {
         case "embed":
-          return this.#embed(operation, this.#one);
+          return this.#embed(operation, target);
         case "matmul":
-          return this.#gemv(operation);
+          return this.#gemv(operation, target);
         case "norm_add":
-          return this.#normAdd(operation, this.#one);
+          return this.#normAdd(operation, target);
         case "attention":
-          return this.#attentionDecode(operation);
+          return this.#attentionDecode(operation, target);
         case "convolution":
-          return this.#convolution(operation, this.#one);
+          return this.#convolution(operation, target);
       }
     });
     return (await Promise.all(lists)).flat();
@@ -160,7 +172,10 @@ export class Recorder {
     return table;
   }
 
-  #gemv({ label, norm: fusedNorm, from, matrix, biases, epilogue, to, outputs }: Matmul) {
+  #gemv(
+    { label, norm: fusedNorm, from, matrix, biases, epilogue, to, outputs }: Matmul,
+    { step: { sequences }, values, rows }: DecodeRows,
+  ) {
     const { kernels, weights } = this.context;
     const shared = {
       label,
@@ -168,9 +183,10 @@ export class Recorder {
       bias: weights.bias(biases),
       epilogue,
       outputs,
-      x: this.decodeValues.get(from, matrix.columns),
-      y: this.decodeValues.get(to, outputs),
-      sequences: this.sequences,
+      x: values.get(from, matrix.columns),
+      y: values.get(to, outputs),
+      sequences,
+      rows,
     };
     return Promise.all(weights.matrix(matrix).map((part) => gemv(kernels, { ...shared, matrix: part })));
   }
@@ -227,29 +243,24 @@ export class Recorder {
     return queryKeyNorm && this.context.weights.queryKeyNorm(queryKeyNorm, spec);
   }
 
-  async #attentionDecode(operation: Attention): Promise<Dispatch[]> {
+  async #attentionDecode(operation: Attention, target: DecodeRows): Promise<Dispatch[]> {
     const { layer, qkv, to, spec, queryKeyNorm } = operation;
-    const { kernels, work } = this.context;
+    const { kernels } = this.context;
+    const { step, values, rows, slots } = target;
     const norm = this.#queryKeyNormInput(operation);
-    const before = norm && queryKeyNorm?.over === "all" ? [this.#queryKeyNorm(spec, norm, qkv, this.#one)] : [];
-    const bytes = partialsBytes(spec.headCount, spec.headDim, kernels.tier.attentionSplits);
+    const before = norm && queryKeyNorm?.over === "all" ? [this.#queryKeyNorm(spec, norm, qkv, target)] : [];
+    const bytes = rows * partialsBytes(spec.headCount, spec.headDim, kernels.tier.attentionSplits);
     const width = spec.headCount * spec.headDim;
     const attention = attentionDecode(kernels, {
-      sequences: this.sequences,
+      sequences: step.sequences,
+      rows: slots && { count: rows, slots },
       layer: this.#layer(layer, spec),
-      qkv: this.decodeValues.get(qkv, qkvWidth(spec)),
+      qkv: values.get(qkv, qkvWidth(spec)),
       norm: queryKeyNorm?.over === "head" ? norm : undefined,
-      partials: bytes === 0 ? undefined : this.#partials(work, bytes),
-      y: this.decodeValues.get(to, width),
+      partials: bytes === 0 ? undefined : partialsOf(target, bytes),
+      y: values.get(to, width),
     });
     return [...(await Promise.all(before)), ...(await attention)];
-  }
-
-  #partialsBuffer: GPUBuffer | undefined;
-  #partials(work: BufferArena, bytes: number): GPUBuffer {
-    if (this.#partialsBuffer !== undefined && this.#partialsBuffer.size >= bytes) return this.#partialsBuffer;
-    this.#partialsBuffer = work.storage("attention partials", bytes);
-    return this.#partialsBuffer;
   }
 
   #attentionPrefill(operation: Attention) {
@@ -270,11 +281,11 @@ export class Recorder {
     ]);
   }
 
-  #convolution(operation: Convolution, { step, values, rows }: StepRows) {
+  #convolution(operation: Convolution, { step, values, rows, slots }: StepRows) {
     const { projections, to, width } = operation;
     const layer = this.#convolutionLayer(operation);
     const shared = { step, layer, projections: values.get(projections, 3 * width), y: values.get(to, width), rows };
-    return Promise.all([convolution(this.context.kernels, shared)]);
+    return Promise.all([convolution(this.context.kernels, { ...shared, slots })]);
   }
 
   /** The buffers of the KV cache once everything is recorded, in the order of layers: keys, values, or what is convolved. */
@@ -350,6 +361,14 @@ export class Recorder {
     }
     return table;
   }
+}
+
+/** Layers take turns in one. */
+function partialsOf(target: DecodeRows, bytes: number): GPUBuffer {
+  if (target.partials === undefined || target.partials.size < bytes) {
+    target.partials = target.work.storage("attention partials", bytes);
+  }
+  return target.partials;
 }
 
 const qkvWidth = ({ headCount, keyValueHeadCount, headDim }: AttentionSpec) =>

@@ -44,9 +44,19 @@ export class Interpreter {
     return this.caches.flat();
   }
 
-  /** Runs a decoder's body. @returns x [T, hiddenSize] for tokens at positions start, start + 1, … */
-  runBody(body: readonly Operation[], tokens: Uint32Array, start: number): Float64Array {
-    return this.run(body, new Map(), { tokens, start }, "x");
+  /**
+   * Runs a decoder's body.
+   *
+   * @param slotOf where the cache keeps a position; default: there
+   * @returns x [T, hiddenSize] for tokens at positions start, start + 1, …
+   */
+  runBody(
+    body: readonly Operation[],
+    tokens: Uint32Array,
+    start: number,
+    slotOf?: (position: number) => number,
+  ): Float64Array {
+    return this.run(body, new Map(), { tokens, start, slotOf }, "x");
   }
 
   /** Runs a decoder's head. @param x [T, hiddenSize] @returns logits [T, V] */
@@ -63,7 +73,7 @@ export class Interpreter {
   private run(
     operations: readonly Operation[],
     values: Map<ValueName, Float64Array>,
-    { tokens, start }: { tokens: Uint32Array; start: number },
+    { tokens, start, slotOf }: RunPlace,
     result: ValueName,
   ): Float64Array {
     const value = (name: ValueName): Float64Array => {
@@ -98,11 +108,11 @@ export class Interpreter {
         }
         case "attention": {
           const { q, k, v, spec, layer } = operation;
-          return this.attend(layer, spec, [value(q), value(k), value(v)], start);
+          return this.attend(layer, spec, [value(q), value(k), value(v)], { start, slotOf });
         }
         case "convolution": {
           const { layer, inputGate, outputGate, convolved, width, bias } = operation;
-          const gated = this.store(layer, 0, multiply(value(inputGate), value(convolved)), start, width);
+          const gated = this.store(layer, 0, multiply(value(inputGate), value(convolved)), width, { start, slotOf });
           const weight = this.weight(operation.weight);
           return convolution(value(outputGate), gated, weight, optionalWeight(bias), { width, start });
         }
@@ -124,8 +134,9 @@ export class Interpreter {
     layer: number,
     spec: AttentionSpec,
     [q, k, v]: readonly [Float64Array, Float64Array, Float64Array],
-    start: number,
+    place: CachePlace,
   ): Float64Array {
+    const { start } = place;
     const { headCount, keyValueHeadCount, headDim, scale, window, softcap } = spec;
     const turn = (x: Float64Array, heads: number): Float64Array => {
       if (spec.rope === undefined) return x;
@@ -133,20 +144,43 @@ export class Interpreter {
       return rope(x, { ...spec.rope, inverseFrequencies }, { headCount: heads, headDim, start });
     };
     const width = keyValueHeadCount * headDim;
-    const keys = this.store(layer, 0, turn(k, keyValueHeadCount), start, width);
-    const values = this.store(layer, 1, v, start, width);
+    const keys = this.store(layer, 0, turn(k, keyValueHeadCount), width, place);
+    const values = this.store(layer, 1, v, width, place);
     const shape = { headCount, keyValueHeadCount, headDim, scale, window, softcap, start };
     return attention(turn(q, headCount), keys, values, shape);
   }
 
-  /** Rows into one of a layer's arrays, from position `start` on. @returns the array */
-  private store(layer: number, array: number, rows: Float64Array, start: number, width: number): Float32Array {
+  /** Rows into one of a layer's arrays, from position `start` on. @returns the array, in the order of positions */
+  private store(
+    layer: number,
+    array: number,
+    rows: Float64Array,
+    width: number,
+    { start, slotOf = (position) => position }: CachePlace,
+  ): Float32Array {
     const cache = this.caches[layer]?.[array];
     if (cache === undefined) throw new WordloomError("internal", `layer ${layer} has no array ${array} in the cache`);
     for (let first = 0; first < rows.length; first += width) {
       const row = Float32Array.from(rows.subarray(first, first + width));
-      cache.set(this.roundRow?.(row) ?? row, start * width + first);
+      cache.set(this.roundRow?.(row) ?? row, slotOf(start + first / width) * width);
     }
-    return cache;
+    const end = start + rows.length / width;
+    if (slotOf(end - 1) === end - 1) return cache; // slots never lie before their positions, and then none is elsewhere
+    const inOrder = new Float32Array(end * width);
+    for (let position = 0; position < end; position++) {
+      const from = slotOf(position) * width;
+      inOrder.set(cache.subarray(from, from + width), position * width);
+    }
+    return inOrder;
   }
+}
+
+/** The first row's position, and where the cache keeps a position; default: there. */
+interface CachePlace {
+  start: number;
+  slotOf?: ((position: number) => number) | undefined;
+}
+
+interface RunPlace extends CachePlace {
+  tokens: Uint32Array;
 }

@@ -12,6 +12,7 @@ import type {
   Backend,
   BackendFacts,
   BeginOptions,
+  BeginRowsOptions,
   KvDtype,
   Pooling,
   StepResult,
@@ -22,6 +23,7 @@ import { NOTHING_CHOSEN } from "../backend";
 import { bytesPerPosition, cacheLayout, type CacheLayout } from "../cache-layout";
 import { copyFromCache, copyToCache } from "./cache-copy";
 import { Interpreter } from "./interpreter";
+import { ReferenceRows } from "./reference-rows";
 import { chooseToken, logSoftmaxAt, tokenStatistics } from "./sampling";
 import { ReferenceWeights, type RoundRows, type UnpackRows } from "./weights";
 
@@ -67,6 +69,7 @@ class ReferenceBackend implements Backend {
   private readonly contextLength: number;
   private state: "loading" | "ready" | "disposed" = "loading";
   private run: Run | undefined;
+  private rows: ReferenceRows | undefined;
   /** Positions 0 … filled − 1 hold valid keys and values. */
   private filled = 0;
   /** x [hiddenSize] of the last token that was run. */
@@ -118,9 +121,32 @@ class ReferenceBackend implements Backend {
   }
 
   begin(options: BeginOptions): void {
-    this.assertNotDisposed();
-    if (this.pendingCalls > 0) throw new WordloomError("internal", `begin with ${this.pendingCalls} calls in flight`);
+    this.assertIdle();
+    this.rows = undefined;
     this.run = { ...options, promptTokens: options.promptTokens.slice(), answerTokens: [], last: undefined };
+  }
+
+  beginRows(options: BeginRowsOptions): Promise<void> {
+    this.assertIdle();
+    const own = { ...options, promptTokens: options.promptTokens.slice() };
+    this.rows = new ReferenceRows(this.interpreter, this.program, own, this.contextLength);
+    return Promise.resolve();
+  }
+
+  prefillRows(tokens: Uint32Array, start: number): Promise<readonly StepResult[]> {
+    const own = tokens.slice();
+    return this.enqueue(() => {
+      const x = this.runTokens(own, start);
+      return this.currentRows().first(x.slice(-this.spec.hiddenSize));
+    });
+  }
+
+  stepRows(): Promise<readonly StepResult[]> {
+    return this.enqueue(() => this.currentRows().step());
+  }
+
+  endRow(row: number): void {
+    this.currentRows().end(row);
   }
 
   prefill(tokens: Uint32Array, start: number, sample: false): Promise<void>;
@@ -282,6 +308,16 @@ class ReferenceBackend implements Backend {
   private currentRun(): Run {
     if (this.run === undefined) throw new WordloomError("internal", "sampling before begin");
     return this.run;
+  }
+
+  private currentRows(): ReferenceRows {
+    if (this.rows === undefined) throw new WordloomError("internal", "several answers before beginRows");
+    return this.rows;
+  }
+
+  private assertIdle(): void {
+    this.assertNotDisposed();
+    if (this.pendingCalls > 0) throw new WordloomError("internal", `begin with ${this.pendingCalls} calls in flight`);
   }
 
   private assertTokens(tokens: Uint32Array): void {

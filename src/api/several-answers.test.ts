@@ -135,9 +135,8 @@ describe("is refused", () => {
     ["fullContext", { fullContext: "slide" }],
   ])("with %s, and says why", async (name, options) => {
     expect(await refusal({ n: 2, ...options })).toMatch(
-      new RegExp(`n is 2, and ${name} is given: .* several|n is 2, and ${name} is given: .* others`),
+      new RegExp(`^n is 2, and ${name} is given: .*(several|the others)`),
     );
-    await expect(generator.generate("a", { n: 1, maxNewTokens: 1, ...options }).text()).resolves.toBeDefined();
   });
   test("a seed that the last answer's would be beyond", async () => {
     expect(await refusal({ n: 2, seed: Number.MAX_SAFE_INTEGER })).toMatch(/seed/);

@@ -76,7 +76,7 @@ test("settings are applied to the next text, and the sheet never covers the text
   await page.getByLabel("Tokens to write").fill("3");
   await page.getByLabel("Tokens to write").blur();
   await page.getByLabel("Always the likeliest word").check();
-  const [sheet, column] = [await page.locator("#settings").boundingBox(), await loom(page).boundingBox()];
+  const [sheet, column] = [await page.locator("#sheet").boundingBox(), await loom(page).boundingBox()];
   expect((column?.x ?? 0) + (column?.width ?? 0)).toBeLessThanOrEqual(sheet?.x ?? 0);
   await page.getByRole("button", { name: /little owl/ }).click();
   await expect(page.getByText(/^3 tokens in/)).toBeVisible({ timeout: LOAD_MS });
@@ -152,7 +152,7 @@ for (const width of [1280, 390])
     await page.getByRole("button", { name: "Settings" }).click();
     expect(await overflow()).toBeLessThanOrEqual(0);
     await page.keyboard.press("Escape");
-    await expect(page.locator("#settings")).toBeHidden();
+    await expect(page.locator("#sheet")).toBeHidden();
     await expect(page.getByRole("button", { name: "Settings" })).toBeFocused();
   });
 

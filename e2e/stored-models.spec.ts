@@ -34,8 +34,8 @@ const address = (name: string) =>
   `./?model=https://models.example/${name}&dtype=f32&context-length=64&backend=reference&allow-reference`;
 const stored = (page: Page) => page.getByRole("region", { name: "Kept on this device" });
 
-async function openSettings(page: Page) {
-  await page.getByRole("button", { name: "Settings" }).click();
+async function openModels(page: Page) {
+  await page.getByRole("button", { name: "Model", exact: true }).click();
   await stored(page).scrollIntoViewIfNeeded();
 }
 
@@ -44,19 +44,19 @@ test("a model that was loaded is listed with size and day, and deleted by a seco
 }) => {
   await serveModel(page, "llama");
   await page.goto("./");
-  await openSettings(page);
+  await openModels(page);
   await expect(stored(page)).toContainText("No models."); // the one that comes with the page is none of them
   await page.goto(address("llama"));
   await page.getByRole("button", { name: "Load it" }).click();
   await inState(page, "ready");
-  await openSettings(page);
+  await openModels(page);
   const row = stored(page).getByRole("listitem");
   await expect(row).toHaveText(/llama\s+\d+\sKiB from models\.example\s+Loaded now\.\s+Delete/);
   await expect(stored(page)).toContainText(/This site uses [\d.]+\s[KM]iB of/);
   expect(await lowContrast(page)).toEqual([]);
   expect(await smallTargets(page)).toEqual([]);
 
-  const button = row.getByRole("button");
+  const button = row.getByRole("button"); // of a model that is loaded, the only one
   await expect(button).toHaveAccessibleName("Delete llama");
   await button.focus();
   await page.keyboard.press("Enter");
@@ -64,7 +64,7 @@ test("a model that was loaded is listed with size and day, and deleted by a seco
   await expect(row).toContainText("It goes on writing until this page is left.");
   await page.keyboard.press("Escape");
   await expect(button).toHaveAccessibleName("Delete llama");
-  await expect(page.locator("#settings")).toBeVisible();
+  await expect(page.locator("#sheet")).toBeVisible();
   await page.keyboard.press("Enter");
   await page.keyboard.press("Enter");
   await expect(stored(page).getByRole("status")).toHaveText(/llama is deleted; \d+\sKiB are free again\./);
@@ -78,19 +78,20 @@ test("a double click deletes nothing, two clicks do, and the page knows it at th
   await page.getByRole("button", { name: "Load it" }).click();
   await inState(page, "ready");
   await page.goto("./");
-  await openSettings(page);
+  await openModels(page);
   const row = stored(page).getByRole("listitem");
   await expect(row).toContainText("Last loaded today.");
-  await row.getByRole("button").dblclick();
-  await expect(row.getByRole("button")).toHaveText("Delete it?");
+  const button = row.getByRole("button", { name: "Delete" });
+  await button.dblclick();
+  await expect(button).toHaveText("Delete it?");
   await page.getByLabel("Where the model is").focus(); // who goes elsewhere has thought better of it
-  await expect(row.getByRole("button")).toHaveText("Delete");
-  await row.getByRole("button").click();
+  await expect(button).toHaveText("Delete");
+  await button.click();
   await page.waitForTimeout(600); // beyond what counts as a double click
-  await row.getByRole("button").click();
+  await button.click();
   await expect(row).toHaveCount(0);
   await page.reload();
-  await openSettings(page);
+  await openModels(page);
   await expect(stored(page)).toContainText("No models.");
 });
 
@@ -106,11 +107,11 @@ test("a model that is being loaded stays, and the page says why", async ({ page 
   await page.goto(address("llama"));
   await page.getByRole("button", { name: "Load it" }).click();
   await asked;
-  await openSettings(page);
+  await openModels(page);
   const row = stored(page).getByRole("listitem");
   await expect(row).toContainText("Not complete");
-  await row.getByRole("button").press("Enter");
-  await row.getByRole("button").press("Enter");
+  await row.getByRole("button", { name: "Delete" }).press("Enter");
+  await row.getByRole("button", { name: "Delete" }).press("Enter");
   await expect(stored(page).getByRole("status")).toContainText("llama is still here: the model is being loaded");
   goOn();
   await inState(page, "ready");

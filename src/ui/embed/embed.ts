@@ -1,6 +1,7 @@
 /** The script of embed.html: the element alone, with the settings of the address, for a frame in somebody's page. */
 import "../word-loom/word-loom";
 import { foreignHost, readQuery } from "../page/query";
+import { elementSettings } from "../page/sampling";
 import { embedRefused } from "../words/embed";
 import { languageReady, startPageLanguage } from "../words/localization";
 import { connectFrame } from "./frame";
@@ -9,16 +10,16 @@ import { allowedOrigins } from "./protocol";
 startPageLanguage(() => import("../words/german-page"));
 await languageReady();
 
-const { load, generate, prompt, run, unknown } = readQuery(location.search);
+const { load, sampling, run, prompt, runAtOnce, unknown } = readQuery(location.search);
 const problems = unknown.filter((name) => name !== "origin");
 try {
   const origins = allowedOrigins(location.search, location.origin);
   const loom = document.createElement("word-loom");
-  Object.assign(loom, load, generate, { prompt });
+  Object.assign(loom, load, elementSettings(sampling, run), { prompt });
   document.body.append(loom);
   connectFrame(loom, origins);
   // As on the page itself: nothing is fetched from another server before somebody asks for it.
-  if (run && foreignHost(load.model, document.baseURI) === undefined) void loom.generate();
+  if (runAtOnce && foreignHost(load.model, document.baseURI) === undefined) void loom.generate();
 } catch (error) {
   if (!(error instanceof RangeError)) throw error;
   problems.push(error.message);

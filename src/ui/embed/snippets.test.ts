@@ -30,7 +30,7 @@ test("the frame's address gives the same settings back", () => {
   const read = readQuery(address.search);
   expect(address.pathname).toBe("/app/embed.html");
   expect(read.prompt).toBe(settings.prompt);
-  expect(read.generate).toMatchObject({ maxNewTokens: 9, stopStrings: ["\n", "END"] });
+  expect(read.run).toEqual({ maxNewTokens: 9, stop: ["\n", "END"] });
   expect(read.load).toMatchObject({ model: "hf:org/name", dtype: "q8" });
   expect(address.searchParams.get("origin")).toBe("https://example.com");
   expect(framePolicy).toBe("frame-src https://loom.example");

@@ -1,20 +1,40 @@
-/** Before a model is fetched from another server: whose it is, and, if asked, what it would take of this device. */
+/** Before a model is fetched: whose it is, and, if asked, what it would take of this device. */
 import { html, nothing, type TemplateResult } from "lit";
-import type { TextGenerator } from "../../api/text-generator";
-import type { WordloomError } from "../../errors";
+import { TextGenerator } from "../../api/text-generator";
+import { WordloomError } from "../../errors";
 import { headline } from "../word-loom/failure";
 import { formatBytes, formatCount, modelName } from "../word-loom/format";
-import type { ModelSource } from "../word-loom/options";
+import { BUNDLED_MODEL, planOptions, type LoadSettings, type ModelSource } from "../word-loom/options";
+import * as words from "../words/page";
 
 type Plan = Awaited<ReturnType<typeof TextGenerator.plan>>;
-type Suggestion = Plan["suggestions"][number];
+export type Suggestion = Plan["suggestions"][number];
 
 /** What is known of the plan. */
 export type Planning =
   { kind: "unasked" } | { kind: "asking" } | { kind: "known"; plan: Plan } | { kind: "failed"; error: WordloomError };
 
+/** Reads the model's config and its weights' headers, a few kB, from wherever it is. */
+export async function askForPlan(load: LoadSettings): Promise<Planning> {
+  try {
+    return { kind: "known", plan: await TextGenerator.plan(load.model ?? BUNDLED_MODEL, planOptions(load)) };
+  } catch (error) {
+    return { kind: "failed", error: WordloomError.from(error) };
+  }
+}
+
+/** As it has to be loaded to fit. */
+export function withSuggestion(load: LoadSettings, suggestion: Suggestion | undefined): LoadSettings {
+  if (!suggestion) return load;
+  const { dtype, contextLength } = suggestion;
+  return { ...load, dtype, contextLength };
+}
+
+export function exceeds(planning: Planning): boolean {
+  return planning.kind === "known" && planning.plan.verdict === "exceeds";
+}
+
 export interface ConsentActions {
-  /** Reads the model's config and headers, from its server. */
   ask: () => void;
   /** Fetches the model; with a suggestion, held that way. */
   agree: (suggestion?: Suggestion) => void;
@@ -24,23 +44,21 @@ export function consentTemplate(
   { model, host, planning, run }: { model: ModelSource; host: string | undefined; planning: Planning; run: boolean },
   { ask, agree }: ConsentActions,
 ): TemplateResult {
-  const exceeds = planning.kind === "known" && planning.plan.verdict === "exceeds";
   return html`
     <div class="intro">
-      <p>
-        This address asks for the model <b>${modelName(model)}</b>, which comes from <b>${host}</b>. It is fetched only
-        if you wish; then it stays and runs on this device.
-      </p>
+      <p>${words.addressAsksFor(modelName(model), host ?? "")}</p>
       <div class="plan" aria-live="polite">${planTemplate(planning, agree)}</div>
       <p class="choices">
         ${
-          exceeds
+          exceeds(planning)
             ? nothing
-            : html`<button type="button" @click=${() => agree()}>${run ? "Load it and write" : "Load it"}</button>`
+            : html`<button type="button" @click=${() => agree()}>
+                ${run ? words.loadAndWrite() : words.loadIt()}
+              </button>`
         }
         ${
           planning.kind === "unasked"
-            ? html`<button type="button" class="quiet" @click=${ask}>What would it take?</button>`
+            ? html`<button type="button" class="quiet" @click=${ask}>${words.whatWouldItTake()}</button>`
             : nothing
         }
       </p>
@@ -48,14 +66,16 @@ export function consentTemplate(
   `;
 }
 
-function planTemplate(planning: Planning, agree: ConsentActions["agree"]): TemplateResult | typeof nothing {
+export function planTemplate(planning: Planning, agree: ConsentActions["agree"]): TemplateResult | typeof nothing {
   switch (planning.kind) {
     case "unasked":
       return nothing;
     case "asking":
-      return html`<p>Reading the model's settings …</p>`;
-    case "failed":
-      return html`<p><b>${headline(planning.error.code)}</b> ${planning.error.message}. ${planning.error.remedy}</p>`;
+      return html`<p>${words.readingSettings()}</p>`;
+    case "failed": {
+      const { code, message, remedy } = planning.error;
+      return html`<p><b>${headline(code)}</b> ${message}. ${remedy}</p>`;
+    }
     case "known":
       return knownTemplate(planning.plan, agree);
   }
@@ -63,27 +83,37 @@ function planTemplate(planning: Planning, agree: ConsentActions["agree"]): Templ
 
 function knownTemplate(plan: Plan, agree: ConsentActions["agree"]): TemplateResult {
   const { bytes, contextLength, dtype, downloadBytes, kvBytesPerToken, parameterCount, reasons, suggestions } = plan;
+  const [first] = suggestions;
+  const how = first && first.dtype !== "auto" && first.dtype !== dtype ? words.fitsAs(first.dtype) : undefined;
   return html`
     <p>
-      ${formatCount(parameterCount)} weights, ${formatBytes(downloadBytes)} to download. On this device, as ${dtype}
-      with ${contextLength} positions: <b>${formatBytes(bytes.total)}</b>, of which weights
-      ${formatBytes(bytes.weights)}, KV cache ${formatBytes(bytes.kvCache)} (${formatBytes(kvBytesPerToken)} a token),
-      scratch paper ${formatBytes(bytes.activations)}.
+      ${words.planOf(formatCount(parameterCount), formatBytes(downloadBytes), dtype, contextLength)}
+      <b>${formatBytes(bytes.total)}</b>,
+      ${words.planParts(
+        formatBytes(bytes.weights),
+        formatBytes(bytes.kvCache),
+        formatBytes(kvBytesPerToken),
+        formatBytes(bytes.activations),
+      )}
     </p>
     ${
       plan.verdict === "fits"
-        ? html`<p>It fits.</p>`
+        ? html`<p class="verdict">${words.fits()}</p>`
         : html`
-            <p><b>It does not fit:</b> ${reasons[0]}.</p>
+            <p class="verdict"><b>${words.doesNotFit()}</b> ${reasons[0]}.</p>
+            ${first ? html`<p class="verdict">${how ?? words.fitsShorter(first.contextLength)}</p>` : nothing}
             ${suggestions.map(
               (each) => html`
                 <button type="button" @click=${() => agree(each)}>
-                  Load it as ${each.dtype === "auto" ? dtype : each.dtype} with ${each.contextLength} positions,
-                  ${formatBytes(each.totalBytes)}
+                  ${words.loadAs(
+                    each.dtype === "auto" ? dtype : each.dtype,
+                    each.contextLength,
+                    formatBytes(each.totalBytes),
+                  )}
                 </button>
               `,
             )}
-            ${suggestions.length === 0 ? html`<p>Choose a smaller model.</p>` : nothing}
+            ${suggestions.length === 0 ? html`<p>${words.chooseSmaller()}</p>` : nothing}
           `
     }
   `;

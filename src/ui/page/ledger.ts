@@ -1,46 +1,46 @@
 /** The numbers at the foot of the page: memory and speed, each with a word on what it is. */
 import { html, type TemplateResult } from "lit";
 import type { GenerationEnd, GeneratorInfo } from "../generator";
+import * as words from "../words/page";
 import { computedBy, formatBytes, formatCount, formatDuration, formatTokensPerSecond } from "../word-loom/format";
 
 export function ledgerTemplate(info: GeneratorInfo, end: GenerationEnd | undefined): TemplateResult {
   const { weights, kvCache, activations } = info.bytes;
-  const later = "known when a text has ended";
+  const later = words.knownLater();
   return html`
-    <section class="ledger" aria-label="Memory and speed">
+    <section class="ledger" aria-label=${words.memoryAndSpeed()}>
       <dl>
-        ${row("Weights", formatBytes(weights), `${formatCount(info.parameterCount)} as ${info.dtype}`)}
+        ${row(words.weights(), formatBytes(weights), words.weightsNote(formatCount(info.parameterCount), info.dtype))}
         ${row(
-          "KV cache",
+          words.kvCache(),
           formatBytes(kvCache),
-          `${formatBytes(kvCache / info.contextLength)} a token × ${info.contextLength}, as ${info.kvDtype}`,
+          words.kvCacheNote(formatBytes(kvCache / info.contextLength), info.contextLength, info.kvDtype),
         )}
-        ${row("Activations", formatBytes(activations), "scratch paper of one step")}
+        ${row(words.activations(), formatBytes(activations), words.activationsNote())}
       </dl>
       <dl>
         ${row(
-          "Writing",
+          words.writing(),
           speed(end?.timings.decodeTokensPerSecond),
-          end ? `${end.usage.completionTokens} tokens in ${formatDuration(end.timings.decodeMs)}` : later,
+          end ? words.tokensIn(end.usage.completionTokens, formatDuration(end.timings.decodeMs)) : later,
         )}
-        ${row("First token", end ? formatDuration(end.timings.firstTokenMs) : "–", end ? "after “Write”" : "")}
+        ${row(words.firstToken(), end ? formatDuration(end.timings.firstTokenMs) : "–", end ? words.afterWrite() : "")}
         ${row(
-          "Reading",
+          words.reading(),
           speed(end?.timings.prefillTokensPerSecond),
-          end ? `${end.usage.promptTokens} tokens in ${formatDuration(end.timings.prefillMs)}` : "",
+          end ? words.tokensIn(end.usage.promptTokens, formatDuration(end.timings.prefillMs)) : "",
         )}
       </dl>
       <p>
-        Computed by
-        ${computedBy(info)}${[
+        ${words.computedBy(computedBy(info))}${[
           info.adapter,
           info.tier === info.backend ? "" : info.tier,
-          info.worker ? "in a worker" : "on the page's thread",
+          info.worker ? words.inWorker() : words.onPageThread(),
         ]
           .filter((text) => text !== "")
           .map((text) => ` · ${text}`)}
       </p>
-      <p>The model's files: ${info.storeReason}.</p>
+      <p>${words.modelFiles(info.storeReason)}</p>
     </section>
   `;
 }

@@ -1,3 +1,4 @@
+import { localized } from "@lit/localize";
 import { LitElement, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { modelStorage, type StorageRoom, type StoredModel } from "../../api/model-storage";
@@ -5,6 +6,8 @@ import { WordloomError } from "../../errors";
 import type { GeneratorInfo } from "../generator";
 import { formatBytes, modelName } from "../word-loom/format";
 import { BUNDLED_MODEL, type ModelSource } from "../word-loom/options";
+import { formatDay } from "../words/localization";
+import * as words from "../words/page-sheet";
 
 type Known =
   | { kind: "reading" }
@@ -14,8 +17,11 @@ type Known =
 /**
  * The models that this browser keeps for the page, each with a button that deletes it when it is pressed twice. It
  * renders into the document, for the page's style sheet.
+ *
+ * @fires use-stored - A model is to be loaded; `detail`: its source.
  */
 @customElement("wordloom-stored-models")
+@localized()
 export class StoredModels extends LitElement {
   /** What is loaded now, if anything is; the list is read anew when it changes. */
   @property({ attribute: false }) info: GeneratorInfo | undefined;
@@ -46,6 +52,10 @@ export class StoredModels extends LitElement {
     }
   }
 
+  #use({ source }: StoredModel): void {
+    this.dispatchEvent(new CustomEvent("use-stored", { detail: source }));
+  }
+
   /** The second click of a double click confirms nothing: it was made before the question could be read. */
   #onClick(event: MouseEvent, model: StoredModel): void {
     if (event.detail > 1) return;
@@ -67,10 +77,10 @@ export class StoredModels extends LitElement {
     const name = modelName(model.source);
     try {
       await modelStorage.delete(model);
-      this.outcome = `${name} is deleted; ${formatBytes(model.bytes)} are free again.`;
+      this.outcome = words.isDeleted(name, formatBytes(model.bytes));
     } catch (error) {
       const { message, remedy } = WordloomError.from(error);
-      this.outcome = `${name} is still here: ${message}. ${remedy}`;
+      this.outcome = words.isStillHere(name, message, remedy);
     }
     await this.#read();
     await this.updateComplete;
@@ -81,7 +91,7 @@ export class StoredModels extends LitElement {
   override render() {
     return html`
       <section class="stored" aria-labelledby="stored-title">
-        <h3 id="stored-title" tabindex="-1">Kept on this device</h3>
+        <h3 id="stored-title" tabindex="-1">${words.keptHere()}</h3>
         ${this.#listTemplate()}
         <p role="status">${this.outcome}</p>
       </section>
@@ -97,8 +107,7 @@ export class StoredModels extends LitElement {
       case "failed":
         return html`<p>${known.error.message}. ${known.error.remedy}</p>`;
       case "known":
-        if (known.models.length === 0)
-          return html`<p>No models. Those from other servers stay once they are loaded.</p>`;
+        if (known.models.length === 0) return html`<p>${words.noModels()}</p>`;
         return html`
           <ul>
             ${known.models.map((model) => this.#modelTemplate(model, model.id === loaded))}
@@ -126,19 +135,25 @@ export class StoredModels extends LitElement {
       <li>
         <span>
           ${name}
-          <small>${size}${model.complete ? "" : " so far,"} from ${whereFrom(model)}</small>
-          <small
-            >${isAsked && isLoaded ? "It goes on writing until this page is left." : lastUse(model, isLoaded)}</small
-          >
+          <small>${words.sizeFrom(size, whereFrom(model))}</small>
+          <small>${isAsked && isLoaded ? words.goesOnWriting() : lastUse(model, isLoaded)}</small>
         </span>
+        ${
+          isLoaded || !URL.canParse(model.source)
+            ? nothing
+            : html`<button type="button" aria-label=${words.useNamed(name)} @click=${() => this.#use(model)}>
+                ${words.use()}
+              </button>`
+        }
         <button
           type="button"
-          aria-label=${isAsked ? `Delete ${name}, ${size}? Press again to delete it` : `Delete ${name}`}
+          class="delete"
+          aria-label=${isAsked ? words.deleteNamedNow(name, size) : words.deleteNamed(name)}
           @click=${(event: MouseEvent) => this.#onClick(event, model)}
           @keydown=${(event: KeyboardEvent) => this.#onKey(event)}
           @blur=${() => (this.asked = undefined)}
         >
-          ${isAsked ? "Delete it?" : "Delete"}
+          ${isAsked ? words.deleteNow() : words.deleteIt()}
         </button>
       </li>
     `;
@@ -146,31 +161,24 @@ export class StoredModels extends LitElement {
 }
 
 function whereFrom({ source, revision }: StoredModel): string {
-  if (!URL.canParse(source)) return "an unknown place"; // a record that was lost
+  if (!URL.canParse(source)) return words.unknownPlace(); // a record that was lost
   const { protocol, pathname, host } = new URL(source);
   if (protocol !== "hf:") return host;
   return `${pathname.replace(/\/.*$/, "")} (${revision.slice(0, 7)})`;
 }
 
 function lastUse({ complete, usedAt }: StoredModel, isLoaded: boolean): string {
-  if (isLoaded) return "Loaded now.";
-  if (!complete) return "Not complete: the rest is fetched when it is loaded.";
-  return usedAt === undefined ? "" : `Last loaded ${dayOf(usedAt)}.`;
-}
-
-/** "today", "yesterday", "12 days ago". */
-function dayOf(date: Date): string {
-  const midnight = (time: Date) => new Date(time.getFullYear(), time.getMonth(), time.getDate()).getTime();
-  const days = Math.round((midnight(date) - midnight(new Date())) / 86_400_000);
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(days, "day");
+  if (isLoaded) return words.loaded();
+  if (!complete) return words.notComplete();
+  return usedAt === undefined ? "" : words.lastLoaded(formatDay(usedAt));
 }
 
 function roomSentence({ usedBytes, quotaBytes, persisted }: StorageRoom): string {
   const used =
     usedBytes === undefined || quotaBytes === undefined
       ? ""
-      : `This site uses ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)} that the browser allows. `;
-  return used + (persisted ? "The browser keeps them." : "The browser may delete them when it needs room.");
+      : words.siteUses(formatBytes(usedBytes), formatBytes(quotaBytes));
+  return `${used} ${persisted ? words.browserKeeps() : words.browserMayDelete()}`.trim();
 }
 
 /** As the store calls the folder that a source is in; "" for files of this device. */

@@ -1,5 +1,6 @@
 import { LitElement } from "lit";
 import { property } from "lit/decorators.js";
+import type { GenerateOptions } from "../generator";
 import type { AllEvents, ElementListener } from "./events";
 import { numberConverter, stopStringsConverter, type ModelSource } from "./options";
 
@@ -17,6 +18,8 @@ export class LoomSettings extends LitElement {
   @property({ attribute: "repetition-penalty", converter: numberConverter }) repetitionPenalty: number | undefined;
   @property({ converter: numberConverter }) seed: number | undefined;
   @property({ attribute: "stop-strings", converter: stopStringsConverter }) stopStrings: readonly string[] | undefined;
+  /** Options of `generate` that have no attribute. */
+  @property({ attribute: false }) moreOptions: GenerateOptions | undefined;
   @property() dtype: string | undefined;
   @property({ attribute: "context-length", converter: numberConverter }) contextLength: number | undefined;
   @property() backend: string | undefined;

@@ -50,6 +50,11 @@ export interface GenerateSettings {
   stopStrings: readonly string[] | undefined;
 }
 
+export interface AllGenerateSettings extends GenerateSettings {
+  /** Those that have no attribute. */
+  moreOptions?: GenerateOptions | undefined;
+}
+
 export function loadOptions(settings: LoadSettings): LoadOptions {
   return withoutUndefined({
     // Attributes are any text; `load` refuses by name what is none of its values.
@@ -93,7 +98,7 @@ export function planOptions({ dtype, contextLength }: LoadSettings): PlanOptions
   return withoutUndefined({ dtype: dtype as PlanOptions["dtype"], contextLength }); // checked by name, as above
 }
 
-export function generateOptions(settings: GenerateSettings): GenerateOptions {
+export function generateOptions(settings: AllGenerateSettings): GenerateOptions {
   return withoutUndefined({
     maxNewTokens: settings.maxNewTokens,
     temperature: settings.temperature,
@@ -103,6 +108,7 @@ export function generateOptions(settings: GenerateSettings): GenerateOptions {
     repetitionPenalty: settings.repetitionPenalty,
     seed: settings.seed,
     stop: settings.stopStrings,
+    ...settings.moreOptions,
   });
 }
 

@@ -1,7 +1,7 @@
 import { randomSeed } from "../../api/generate-options";
 import { WordloomError } from "../../errors";
 import type { GenerateOptions, GenerationEnd, Generator, TextChunk } from "../generator";
-import { generateOptions, type GenerateSettings } from "./options";
+import { generateOptions, type AllGenerateSettings } from "./options";
 import { Passage } from "./passage";
 import { Written } from "./written";
 import type { WrittenText } from "./written-text";
@@ -20,7 +20,7 @@ interface Request {
   options: GenerateOptions;
 }
 
-export interface RunSettings extends GenerateSettings {
+export interface RunSettings extends AllGenerateSettings {
   prompt: string;
   inspect: boolean;
 }

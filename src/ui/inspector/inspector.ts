@@ -362,7 +362,10 @@ export class WordloomInspector extends LitElement {
 /** What the element's runs ask of the sampler now. */
 function settingsOf(loom: WordLoom): SamplerSettings {
   const { temperature, topK, topP, minP, repetitionPenalty, seed } = loom;
-  return { temperature, topK, topP, minP, repetitionPenalty, seed };
+  // A page may hand on options that have no attribute; they act on the draw like the others.
+  const more = "moreOptions" in loom ? (loom.moreOptions as SamplerSettings | undefined) : undefined;
+  const set = { temperature, topK, topP, minP, repetitionPenalty, seed };
+  return { ...more, ...Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined)) };
 }
 
 declare global {

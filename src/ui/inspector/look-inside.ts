@@ -14,6 +14,10 @@ export class WordloomLookInside extends LitElement {
       display: block;
     }
 
+    :host([hidden]) {
+      display: none;
+    }
+
     button {
       min-block-size: 2.25rem;
       padding: 0.25rem 0.9rem;

@@ -17,6 +17,7 @@ export type { LoadOptions, PlanOptions } from "./api/options";
 export type { AnswerToken, Chunk } from "./engine/answer-stream";
 export type { Choice, ScoredCandidate } from "./engine/choice";
 export type { EngineInfo, GenerationEnd, Score, ScoredToken } from "./engine/engine";
+export type { Recovery } from "./engine/recovery";
 export type { ModelPlan } from "./engine/plan-model";
 export type { LoadPhase, LoadProgress, ModelSource } from "./engine/load-model";
 export type { ModelInput } from "./api/model-input";

@@ -1,6 +1,7 @@
 /** Options of `TextGenerator.load`, checked once: each is honoured or refused by its name. */
 import type { BackendName } from "../engine/backends";
 import type { InternalOptions, LoadProgress, LoadRequest, ModelSource } from "../engine/load-model";
+import type { Recovery } from "../engine/recovery";
 import { WordloomError } from "../errors";
 import type { ConnectOptions } from "../worker/client";
 import { flag, given, invalid, oneOf, refuseUnknown, whole } from "./option-checks";
@@ -72,6 +73,12 @@ export interface LoadOptions {
   token?: string;
   /** Called at the start of each phase, at the start of each weight file and after each piece of it (4 MiB as f32). */
   onProgress?: (progress: LoadProgress) => void;
+  /**
+   * Called when the GPU device is lost (driver reset, sleep, a crash) and while it is replaced: the model is loaded again
+   * from where it came from, what was said is read again, and the answer goes on. At most 3 times in 5 minutes; then, and
+   * with a `device` of your own, what is asked fails with device-lost.
+   */
+  onRecovery?: (recovery: Recovery) => void;
   /** Stops the loading: it rejects with `signal.reason`. */
   signal?: AbortSignal;
   /** For tests and measurements, not part of the contract: how the loop runs, and which kernels. */
@@ -122,6 +129,7 @@ const KNOWN: Record<keyof LoadOptions, true> = {
   allowReference: true,
   worker: true,
   onProgress: true,
+  onRecovery: true,
 };
 const POWER_PREFERENCES: readonly GPUPowerPreference[] = ["low-power", "high-performance"];
 const KNOWN_INTERNAL: Record<keyof InternalOptions, true> = { runAhead: true, prefillChunk: true, tier: true };
@@ -139,9 +147,10 @@ export function resolveLoadOptions(
   baseUrl: string | undefined,
 ): { request: LoadRequest; connect: ConnectOptions } {
   refuseUnknown(options, KNOWN, "load");
-  const { device, signal, onProgress } = options;
+  const { device, signal, onProgress, onRecovery } = options;
   if (given(signal) && !(signal instanceof AbortSignal)) throw invalid("signal", signal, "an AbortSignal");
   if (given(onProgress) && typeof onProgress !== "function") throw invalid("onProgress", onProgress, "a function");
+  if (given(onRecovery) && typeof onRecovery !== "function") throw invalid("onRecovery", onRecovery, "a function");
   if (given(options.fetch) && typeof options.fetch !== "function") throw invalid("fetch", options.fetch, "a function");
   if (given(device) && typeof device !== "object") throw invalid("device", device, "a GPUDevice");
   const backend = oneOf(options, "backend", ["auto", "webgpu", "reference"], "auto");
@@ -169,6 +178,7 @@ export function resolveLoadOptions(
       device: device ?? undefined,
       fetch: options.fetch ?? undefined,
       onProgress: onProgress ?? (() => {}),
+      onRecovery: onRecovery ?? undefined,
       signal: signal ?? new AbortController().signal,
     },
   };

@@ -151,6 +151,11 @@ export interface BeginOptions {
   /** The step that samples token number `maxNewTokens` sets `done`. */
   maxNewTokens: number;
   /**
+   * What of the answer was chosen before, by a run that a lost device ended: the tokens that follow count after these.
+   * They are no part of `promptTokens`, and go through `prefill` behind it.
+   */
+  answeredTokens?: Uint32Array | undefined;
+  /**
    * The caller's own processor: from the model's logits [V] those that the settings then work on. Each step waits for it,
    * so that with it no second one may be in flight.
    */

@@ -13,6 +13,7 @@ import type { Constraint } from "../structured/constraint";
 import { AnswerStream, type Chunk, type ChunkContent } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
 import { commonLength, rank, type Choice } from "./choice";
+import type { Recover } from "./recovery";
 import type { ChatInput, GenerateRequest, TaggedInput } from "./request";
 import { Scheduler, type RunOutcome, type RunRequest, type SchedulerOptions } from "./scheduler";
 import { CacheTransfer, type CacheAccess } from "./cache-transfer";
@@ -167,6 +168,8 @@ export interface EngineParts {
   fingerprint: string;
   scheduler: SchedulerOptions;
   draftModel?: DraftModel | undefined;
+  /** Another backend with the same weights after a lost device; undefined: such a loss is the end. */
+  recover?: Recover | undefined;
 }
 
 /** The engine on this thread. */
@@ -183,12 +186,13 @@ export class LocalEngine implements Engine {
   #disposing: Promise<void> | undefined;
   #intake: Promise<unknown> = Promise.resolve();
 
-  constructor({ backend, tokenizer, endTokenIds, info, fingerprint, scheduler, draftModel }: EngineParts) {
+  constructor(parts: EngineParts) {
+    const { backend, tokenizer, endTokenIds, info, fingerprint, scheduler, draftModel, recover } = parts;
     this.info = info;
     this.#tokenizer = tokenizer;
     this.#endTokenIds = endTokenIds;
     this.#breakers = new SequenceBreakers(tokenizer);
-    this.#scheduler = new Scheduler(backend, scheduler, draftModel);
+    this.#scheduler = new Scheduler(backend, scheduler, draftModel, recover);
     this.cache = new CacheTransfer(this.#scheduler, backend, info, fingerprint);
   }
 

@@ -1,6 +1,6 @@
 /** From a source to an engine: config → spec → backend → tokenizer → weights, the cheap and the decisive ones first. */
-import { WordloomError } from "../errors";
 import type { Backend } from "../backends/backend";
+import { WordloomError } from "../errors";
 import { countParameters } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
 import type { OpenedModel } from "../storage/open-model";
@@ -8,13 +8,14 @@ import type { Tokenizer } from "../tokenizer/tokenizer";
 import { BACKEND_MAKERS, chooseBackend, type BackendMakers, type BackendRequest } from "./backends";
 import { openCheckpoint, planCheckpoint, type Checkpoint } from "./checkpoint-plan";
 import { budgetBeside, checkSameVocabulary, draftContext, draftModelInfo, draftRequest } from "./draft-model";
-import { LocalEngine, type Engine } from "./engine";
+import { LocalEngine, type Engine, type EngineInfo } from "./engine";
 import { kvShapeOf } from "./kv-shape";
 import { loadWeights } from "./load-weights";
 import { openRequest, outcomeOf, type SourceRequest } from "./open-request";
 import { ModelFingerprint } from "./model-fingerprint";
 import { withFileTypes, type ModelParts } from "./model-parts";
 import { readModelParts } from "./read-model";
+import { isLoss, recover, RecoveryBudget, type Recover, type Recovery } from "./recovery";
 import type { SchedulerOptions } from "./scheduler";
 import { DraftModel } from "./speculation";
 
@@ -54,6 +55,8 @@ export interface LoadContext {
   device?: GPUDevice | undefined;
   fetch?: typeof fetch | undefined;
   onProgress: (progress: LoadProgress) => void;
+  /** Told of a lost device that is being replaced, as long as the engine lives. */
+  onRecovery?: ((recovery: Recovery) => void) | undefined;
   signal: AbortSignal;
   /** Where the engine runs, for `info`. */
   worker: boolean;
@@ -62,12 +65,84 @@ export interface LoadContext {
 }
 
 /**
+ * A device that is lost on the way, or later, is asked for again, a few times (recovery.ts); not one that was passed.
+ *
  * @throws WordloomError for what cannot be loaded; `signal.reason` if it aborts
  */
 export async function loadEngine(request: LoadRequest, context: LoadContext): Promise<Engine> {
+  const { signal, device, onRecovery: tell = () => undefined } = context;
+  const budget = new RecoveryBudget();
+  const loadOnce = (onBytes?: Parameters<Parameters<typeof recover>[1]>[0]) => {
+    const onProgress = (progress: LoadProgress) => {
+      context.onProgress(progress);
+      onBytes?.(progress.loadedBytes, progress.totalBytes);
+    };
+    return loaded(request, { ...context, onProgress });
+  };
+  let model: LoadedModel;
+  try {
+    model = await loadOnce();
+  } catch (error) {
+    if (!isLoss(error) || device !== undefined) throw error;
+    model = await recover(error, loadOnce, { budget, tell, signal });
+  }
+  const { backend, tokenizer, endTokenIds, info, fingerprint, draftModel } = model;
+  const known: KnownModel = { tokenizer, info, fingerprint, cacheLayout: JSON.stringify(backend.cacheLayout) };
+  const again: Recover = (loss, closing) =>
+    recover(
+      loss,
+      async (onBytes) => (await reloaded(known, request, { ...context, signal: closing }, onBytes)).backend,
+      { budget, tell, signal: closing },
+    );
+  return new LocalEngine({
+    backend,
+    tokenizer,
+    endTokenIds,
+    info,
+    fingerprint,
+    scheduler: request.internal,
+    draftModel,
+    recover: device === undefined ? again : undefined,
+  });
+}
+
+/** The same model on another device: held as before, or not at all, since what was said depends on its numbers. */
+async function reloaded(
+  known: KnownModel,
+  request: LoadRequest,
+  context: LoadContext,
+  onBytes: (loadedBytes: number, totalBytes: number | undefined) => void,
+): Promise<LoadedModel> {
+  const { tier, kvDtype, contextLength } = known.info;
+  const same: LoadRequest = {
+    ...request,
+    ...{ backend: "webgpu", allowReference: false, kvDtype, contextLength },
+    internal: { ...request.internal, tier },
+  };
+  const onProgress = (progress: LoadProgress) => {
+    if (progress.phase === "weights") onBytes(progress.loadedBytes, progress.totalBytes);
+  };
+  const model = await loaded(same, { ...context, onProgress }, known.tokenizer);
+  const { backend, fingerprint } = model;
+  const isSame =
+    fingerprint === known.fingerprint &&
+    backend.facts.dtype === known.info.dtype &&
+    JSON.stringify(backend.cacheLayout) === known.cacheLayout;
+  if (isSame) return model;
+  await model.backend.dispose();
+  throw new WordloomError("tensor-mismatch", "the model's files are others than when it was loaded");
+}
+
+/** What another device must hold, too. */
+interface KnownModel extends Pick<LoadedModel, "tokenizer" | "info" | "fingerprint"> {
+  cacheLayout: string;
+}
+
+/** @param tokenizer where it has been read before */
+async function loaded(request: LoadRequest, context: LoadContext, tokenizer?: Tokenizer): Promise<LoadedModel> {
   const opened = await openRequest(request, context, false);
   try {
-    return await loadFrom(opened, request, context);
+    return await loadFrom(opened, request, context, tokenizer);
   } catch (error) {
     await opened.settle(outcomeOf(error)).catch(() => undefined); // the error before is the one to tell
     context.signal.throwIfAborted();
@@ -75,12 +150,26 @@ export async function loadEngine(request: LoadRequest, context: LoadContext): Pr
   }
 }
 
+/** Everything an engine is made of. */
+interface LoadedModel extends Pick<ModelParts, "endTokenIds"> {
+  backend: Backend;
+  tokenizer: Tokenizer;
+  fingerprint: string;
+  info: EngineInfo;
+  draftModel: DraftModel | undefined;
+}
+
 /** What JavaScript throws where an array cannot be made. */
 function noMemory(cause: RangeError): WordloomError {
   return new WordloomError("out-of-memory", `an array for the model could not be made: ${cause.message}`, { cause });
 }
 
-async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, context: LoadContext): Promise<Engine> {
+async function loadFrom(
+  { files, settle }: OpenedModel,
+  request: LoadRequest,
+  context: LoadContext,
+  known: Tokenizer | undefined,
+): Promise<LoadedModel> {
   const phase = phaseOf(context);
   const model = await readFrom(files, context, (spec) => checkContextLength(request.contextLength, spec));
   const { parts } = model;
@@ -90,7 +179,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
   try {
     phase("device");
     // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.
-    const read = parts.readTokenizer();
+    const read = known ? Promise.resolve(known) : parts.readTokenizer();
     read.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
     const memoryBudgetBytes = budgetBeside(request.memoryBudgetBytes, draft?.backend.facts);
     const { backend, reason, fingerprint, tokenizer } = await hold(
@@ -102,12 +191,11 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
     try {
       const { stored, reason: storeReason } = await settle("loaded");
       context.signal.throwIfAborted();
-      return new LocalEngine({
+      return {
         backend,
         tokenizer,
         endTokenIds: parts.endTokenIds,
         fingerprint: fingerprint.hex(backend.facts.contextLength),
-        scheduler: request.internal,
         draftModel: draft && new DraftModel(draft.backend, spec.vocabSize),
         info: {
           ...backend.facts,
@@ -125,7 +213,7 @@ async function loadFrom({ files, settle }: OpenedModel, request: LoadRequest, co
           storeReason,
           ...(draft && { draftModel: draftModelInfo(draft.spec, draft.backend.facts) }),
         },
-      });
+      };
     } catch (error) {
       await backend.dispose();
       throw error;

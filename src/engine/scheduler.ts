@@ -13,12 +13,16 @@ import {
   type StepResult,
 } from "../backends/backend";
 import { WordloomError } from "../errors";
-import { Speculator, type DraftModel, type Speculation, type SpeculationSettings } from "./speculation";
+import { Speculator, type DraftModel, type SpeculationSettings } from "./speculation";
 import type { TokenConstraint } from "../structured/constrain";
 import { parallelAnswers, withRoom, type RowsOutcome, type RowsReader, type RowsRequest } from "./parallel-answers";
 import { commonPrefix, prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
-import { placeOf, type FinishReason } from "./stopping";
+import { chunkAfterLoss, isLoss, type Recover } from "./recovery";
+import { placeOf } from "./stopping";
 import { TurnQueue } from "./turn-queue";
+import { NOTHING_RUN, Written, type RunOutcome } from "./written";
+
+export type { RunOutcome } from "./written";
 
 /** `promptTokens`: at least one; no more than the context holds. */
 export interface RunRequest extends Omit<BeginOptions, "allowedTokens"> {
@@ -29,26 +33,6 @@ export interface RunRequest extends Omit<BeginOptions, "allowedTokens"> {
   reusePrefix: boolean;
   /** Not with a constraint, nor with `processLogits`: each needs the token before the next is thought of. */
   speculative?: SpeculationSettings | undefined;
-}
-
-export interface RunOutcome {
-  finishReason: FinishReason;
-  /** Of a run with a constraint: whether the answer is one of its texts, or the beginning of one. */
-  constraint?: "complete" | "cut";
-  /** Of a run with `speculative`. */
-  speculation?: Speculation;
-  /** Prompt tokens whose keys and values were there already. */
-  cachedTokens: number;
-  /** Tokens handed to `accept`: all of the answer, those of a stop string included, the end token not. */
-  completionTokens: number;
-  /** From its turn until the first token; without one (a stop in between), until the stop. */
-  prefillMs: number;
-  /** From asking (the wait in the queue included) until the first token; 0 if none came. */
-  firstTokenMs: number;
-  /** From the first token until the last. */
-  decodeMs: number;
-  /** Tokens that steps gave after the first one, the end token included. */
-  decodedTokens: number;
 }
 
 /** Depth and sizes of the loop. For tests and measurements: the answers do not depend on them. */
@@ -63,29 +47,41 @@ export interface SchedulerOptions {
 const LONGEST_SILENCE_MS = 15;
 
 export class Scheduler {
-  readonly #backend: Backend;
+  #backend: Backend;
   readonly #draftModel: DraftModel | undefined;
   readonly #runAhead: number;
-  readonly #prefillChunk: number;
+  #prefillChunk: number;
   readonly #turns = new TurnQueue();
   /** What the KV cache holds. */
   #cached: Uint32Array = new Uint32Array(0);
-  /** Set for good by a lost device or by `dispose`. */
+  /** Set for good by `dispose`, and by a lost device that nothing comes in place of. */
   #failure: WordloomError | undefined;
+  readonly #recover: Recover | undefined;
+  /** The device is lost; another one is asked for when it is next needed. */
+  #loss: WordloomError | undefined;
+  /** Another backend on its way. */
+  #replacing: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+  /** Since when the chunk under way is waited for. */
+  #chunkSinceMs: number | undefined;
   /** Rejects the one wait that is going on. */
   #interrupt: ((error: WordloomError) => void) | undefined;
   #lastPauseMs = 0;
+  /** Rejects with the failure, once. */
+  readonly #failed: Promise<never>;
+  #reject!: (failure: WordloomError) => void; // set by the promise's executor, which runs at once
 
-  constructor(backend: Backend, options: SchedulerOptions = {}, draftModel?: DraftModel) {
+  /** @param recover undefined: a lost device is the end; so it is with a draft model, whose device may be the one */
+  constructor(backend: Backend, options: SchedulerOptions = {}, draftModel?: DraftModel, recover?: Recover) {
     this.#backend = backend;
     this.#draftModel = draftModel;
     this.#runAhead = options.runAhead ?? backend.runAhead;
     this.#prefillChunk = Math.min(options.prefillChunk ?? Infinity, backend.maxPrefillTokens);
-    for (const lost of [backend.lost, ...(draftModel ? [draftModel.lost] : [])]) {
-      void lost.then((reason) => {
-        this.#fail(new WordloomError("device-lost", `the GPU device was lost: ${reason.message}`, { cause: reason }));
-      });
-    }
+    this.#recover = draftModel ? undefined : recover;
+    this.#failed = new Promise((_, reject) => (this.#reject = reject));
+    this.#failed.catch(() => undefined); // whoever waits for something is told
+    this.#watch(backend);
+    void draftModel?.lost.then((reason) => this.#lose(lossFor(reason)));
   }
 
   /**
@@ -100,11 +96,11 @@ export class Scheduler {
     accept: (result: StepResult) => number | undefined,
     signal: AbortSignal,
   ): Promise<RunOutcome> {
-    const askedMs = performance.now();
-    return this.#turns.run(
-      () => this.#generate(request, accept, signal, askedMs),
+    const written = new Written();
+    return this.#turn(
+      () => this.#generate(request, accept, signal, written),
       signal,
-      () => ({ ...NOTHING_RUN }),
+      () => written.outcome("abort"),
     );
   }
 
@@ -116,13 +112,14 @@ export class Scheduler {
   async generateRows(request: RowsRequest, reader: RowsReader, signal: AbortSignal): Promise<RowsOutcome> {
     const askedMs = performance.now();
     const fitting = withRoom(request, this.#backend.facts.contextLength);
-    return this.#turns.run(
+    return this.#turn(
       () => this.#generateRows(fitting, reader, signal, askedMs),
       signal,
       () => ({
         ...NOTHING_RUN,
         rows: request.seeds.map(() => ({ finishReason: "abort", completionTokens: 0 }) as const),
       }),
+      false,
     );
   }
 
@@ -156,7 +153,7 @@ export class Scheduler {
    * @returns [tokens.length - from] each; undefined if it was stopped
    */
   score(tokens: Uint32Array, from: number, signal: AbortSignal): Promise<ScoredRows | undefined> {
-    return this.#turns.run(
+    return this.#turn(
       () => this.#score(tokens, from, signal),
       signal,
       () => undefined,
@@ -170,7 +167,7 @@ export class Scheduler {
    * @returns [hidden size]; undefined if it was stopped
    */
   hiddenState(tokens: Uint32Array, pooling: Pooling, signal: AbortSignal): Promise<Float64Array | undefined> {
-    return this.#turns.run(
+    return this.#turn(
       () => this.#hiddenState(tokens, pooling, signal),
       signal,
       () => undefined,
@@ -187,7 +184,7 @@ export class Scheduler {
     { start, end }: { start: number; end: number },
     signal: AbortSignal,
   ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    return this.#turns.run(
+    return this.#turn(
       async () => {
         const held = commonPrefix(this.#cached, tokens);
         if (held < end) {
@@ -212,7 +209,7 @@ export class Scheduler {
     { start, end, bytes }: { start: number; end: number; bytes: Uint8Array },
     signal: AbortSignal,
   ): Promise<boolean> {
-    return this.#turns.run(
+    return this.#turn(
       async () => {
         const held = commonPrefix(this.#cached, tokens);
         if (held >= end) return true;
@@ -231,57 +228,142 @@ export class Scheduler {
   async dispose(): Promise<void> {
     this.#fail(new WordloomError("disposed", "this generator was disposed of"));
     await Promise.all([this.#backend.dispose(), this.#draftModel?.dispose()]);
+    await this.#replacing?.catch(() => undefined); // it ends with the failure above, and frees what it made
+  }
+
+  /**
+   * `work` at its turn; after a lost device once more, on another one. What it had done before is its own affair.
+   *
+   * @param whenAborted the result where it is stopped before its turn, or while there is no device
+   * @param goesOn false: what a lost device interrupts has failed; what comes after it finds another device
+   */
+  #turn<T>(work: () => Promise<T>, signal: AbortSignal, whenAborted: () => T, goesOn = true): Promise<T> {
+    const whole = async () => {
+      for (;;) {
+        try {
+          if (this.#loss) await this.#replaced(signal);
+          if (this.#loss) return whenAborted();
+          return await work();
+        } catch (error) {
+          // The loss may show in a step before it is told.
+          if (isLoss(error) && !this.#loss) this.#lose(error);
+          if (this.#failure || !isLoss(error) || !goesOn) throw this.#failure ?? error;
+        }
+      }
+    };
+    return this.#turns.run(whole, signal, whenAborted);
+  }
+
+  #watch(backend: Backend): void {
+    void backend.lost.then((reason) => {
+      if (this.#backend !== backend || this.#loss) return;
+      this.#lose(lossFor(reason));
+    });
+  }
+
+  #lose(loss: WordloomError): void {
+    if (this.#failure) return;
+    if (!this.#recover) {
+      this.#fail(loss);
+      return;
+    }
+    this.#loss = loss;
+    this.#cached = new Uint32Array(0);
+    const waited = this.#chunkSinceMs === undefined ? undefined : performance.now() - this.#chunkSinceMs;
+    this.#prefillChunk = chunkAfterLoss(this.#prefillChunk, loss, waited);
+    this.#interrupt?.(loss);
+    void this.#backend.dispose();
+  }
+
+  /** Resolves when there is a device again, or the signal aborts; other turns then find it under way or done. */
+  async #replaced(signal: AbortSignal): Promise<void> {
+    this.#replacing ??= this.#replace().finally(() => (this.#replacing = undefined));
+    const replacing = this.#replacing;
+    replacing.catch(() => undefined); // after an abort nobody waits for it, and #fail has told
+    if (signal.aborted) return;
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => (stop = resolve));
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      await Promise.race([stopped, replacing, this.#failed]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async #replace(): Promise<void> {
+    const [recover, loss] = [this.#recover, this.#loss];
+    if (!recover || !loss) return;
+    try {
+      await this.#backend.dispose();
+      const backend = await recover(loss, this.#closing.signal);
+      if (this.#failure) {
+        await backend.dispose();
+        throw this.#failure;
+      }
+      this.#backend = backend;
+      this.#loss = undefined;
+      this.#watch(backend);
+    } catch (error) {
+      this.#fail(WordloomError.from(error));
+      throw this.#failure ?? error;
+    }
   }
 
   async #generate(
     request: RunRequest,
     accept: (result: StepResult) => number | undefined,
     signal: AbortSignal,
-    askedMs: number,
+    written: Written,
   ): Promise<RunOutcome> {
     if (this.#failure) throw this.#failure; // it came between this run's turn and its start
     const { promptTokens, endTokenIds, processLogits, constraint } = request;
-    const startMs = performance.now();
-    const deadlineMs = startMs + (request.maxTimeMs ?? Infinity);
-    const guesses = request.speculative && new Speculator(request.speculative, promptTokens, this.#draftModel);
+    const { sampled } = written;
+    written.start(request.constraint);
+    const deadlineMs = written.startMs + (request.maxTimeMs ?? Infinity);
+    written.guesses ??= request.speculative && new Speculator(request.speculative, promptTokens, this.#draftModel);
     // What the caller's processor, or a constraint, has to say of the next token depends on this one; so do guesses.
-    const runAhead = processLogits || constraint || guesses ? 0 : this.#runAhead;
-    const reused = reusablePrefix(this.#cached, promptTokens, request.reusePrefix);
+    const runAhead = processLogits || constraint || written.guesses ? 0 : this.#runAhead;
+    // After a lost device what was written goes in with the prompt.
+    const answeredTokens = Uint32Array.from(sampled);
+    const tokens = sampled.length === 0 ? promptTokens : Uint32Array.from([...promptTokens, ...sampled]);
+    const reused = reusablePrefix(this.#cached, tokens, request.reusePrefix);
+    written.reused ??= reused;
     // From here on the rest of the cache is written over, so it counts as gone until the run has ended well.
     this.#cached = new Uint32Array(0);
-    await this.#backend.begin({
-      sampling: request.sampling,
-      promptTokens,
-      endTokenIds,
-      maxNewTokens: request.maxNewTokens,
-      processLogits,
-      allowedTokens: constraint && (() => constraint.allowed()),
-    });
+    await this.#settled(
+      Promise.resolve(
+        this.#backend.begin({
+          sampling: request.sampling,
+          promptTokens,
+          endTokenIds,
+          maxNewTokens: request.maxNewTokens,
+          processLogits,
+          allowedTokens: constraint && (() => constraint.allowed()),
+          ...(sampled.length > 0 && { answeredTokens }),
+        }),
+      ),
+    );
 
-    const sampled: number[] = [];
-    const submissions = this.#submissions(request, reused, sampled, guesses);
+    const submissions = this.#submissions(request, tokens, reused, written);
     const flight: Flight[] = [];
     let filled = reused;
-    let accepted = 0;
-    let kept: number | undefined;
-    let finishReason: FinishReason | undefined;
-    let firstTokenMs: number | undefined;
-    let lastTokenMs: number | undefined;
     try {
       for (;;) {
-        while (!finishReason && !signal.aborted && flight.length <= runAhead) {
+        while (!written.finishReason && !signal.aborted && flight.length <= runAhead) {
           const submitted = submissions.next();
           if (submitted.done) break;
           flight.push(submitted.value);
         }
         const oldest = flight.shift();
         if (!oldest) break;
-        const results = await this.#settled(oldest.results);
+        const results = await this.#settled(oldest.results, oldest.isChunk);
         filled = Math.max(filled, oldest.filled);
+        if (oldest.isForced) written.forced = [];
         for (const result of results) {
           if (result.count <= sampled.length) {
             // A step that chose nothing: the constraint has ended, and the model has no token to say so.
-            if (constraint?.isOver()) finishReason ??= "stop";
+            if (constraint?.isOver()) written.finishReason ??= "stop";
             continue;
           }
           if (result.invalid) {
@@ -291,87 +373,85 @@ export class Scheduler {
             );
           }
           sampled.push(result.id);
-          if (!finishReason && !signal.aborted) {
-            lastTokenMs = performance.now();
-            firstTokenMs ??= lastTokenMs;
+          if (!written.finishReason && !signal.aborted) {
+            written.lastTokenMs = performance.now();
+            written.firstTokenMs ??= written.lastTokenMs;
             const place = placeOf(result, endTokenIds);
             if (!oldest.isForced) constraint?.accept(result.id);
-            if (place === "end") finishReason = "stop";
+            if (place === "end") written.finishReason = "stop";
             else {
-              accepted++;
-              kept = accept(result);
-              if (kept !== undefined) finishReason = "stop";
-              else if (place === "last") finishReason = constraint?.isOver() ? "stop" : "length";
+              written.accepted++;
+              written.kept = accept(result);
+              if (written.kept !== undefined) written.finishReason = "stop";
+              else if (place === "last") written.finishReason = constraint?.isOver() ? "stop" : "length";
             }
           }
         }
-        if (!signal.aborted && performance.now() >= deadlineMs) finishReason ??= "time";
+        if (!signal.aborted && performance.now() >= deadlineMs) written.finishReason ??= "time";
         await this.#pause();
       }
     } catch (error) {
       // The next run may only begin when nothing is in flight; what those steps give is of no more use.
-      if (!this.#failure) await this.#settled(Promise.allSettled(flight.map((one) => one.results)));
-      throw this.#failure ?? error;
+      const isOver = this.#failure ?? this.#loss;
+      if (!isOver) await this.#settled(Promise.allSettled(flight.map((one) => one.results)));
+      const reason = this.#failure ?? this.#loss ?? error;
+      // What was under way besides an answer that has ended is not missed.
+      const ended = written.finishReason ?? (signal.aborted ? "abort" : undefined);
+      if (isLoss(reason) && ended) return written.outcome(ended);
+      throw reason;
     }
-    finishReason ??= signal.aborted ? "abort" : "length";
-    this.#cached = tokensInCache(promptTokens, filled, sampled, kept ?? sampled.length);
-
-    const endMs = performance.now();
-    return {
-      finishReason,
-      ...(guesses && { speculation: guesses.came }),
-      ...(constraint && { constraint: finishReason === "stop" && constraint.isOver() ? "complete" : "cut" }),
-      cachedTokens: reused,
-      completionTokens: accepted,
-      prefillMs: (firstTokenMs ?? endMs) - startMs,
-      firstTokenMs: firstTokenMs === undefined ? 0 : firstTokenMs - askedMs,
-      decodeMs: (lastTokenMs ?? endMs) - (firstTokenMs ?? endMs),
-      decodedTokens: Math.max(0, accepted + (finishReason === "stop" && kept === undefined ? 1 : 0) - 1),
-    };
+    const finishReason = (written.finishReason ??= signal.aborted ? "abort" : "length");
+    const { kept = sampled.length } = written;
+    const answered = answeredTokens.length;
+    this.#cached = tokensInCache(tokens, filled, sampled.slice(answered), kept - answered).slice(
+      0,
+      promptTokens.length + kept,
+    );
+    return written.outcome(finishReason);
   }
 
   /**
    * Everything a run submits, in order: the prompt's chunks, then as many steps as may give a token. What a constraint
    * forces goes between the steps, and its first tokens directly after the prompt.
    *
-   * @param sampled the answer's tokens, as far as they are known
-   * @param guesses undefined: no speculation
+   * @param known prompt, and what of the answer was written before
    */
-  *#submissions(
-    request: RunRequest,
-    start: number,
-    sampled: readonly number[],
-    guesses: Speculator | undefined,
-  ): Generator<Flight, void> {
-    const { promptTokens, maxNewTokens } = request;
-    let forced = this.#forced(request, 0);
-    // The last prompt token runs with what is forced after it.
-    const end = promptTokens.length - (forced.length > 0 ? 1 : 0);
+  *#submissions(request: RunRequest, known: Uint32Array, start: number, written: Written): Generator<Flight, void> {
+    const { maxNewTokens } = request;
+    let given = written.sampled.length;
+    // What a lost device was given and did not answer is forced still.
+    if (written.forced.length === 0) written.forced = this.#forced(request, given);
+    let isFirst = written.forced.length > 0;
+    // The last known token runs with what is forced after it.
+    const end = known.length - (isFirst ? 1 : 0);
     for (const chunk of prefillChunks(start, end, this.#prefillChunk)) {
-      const tokens = promptTokens.subarray(chunk.start, chunk.end);
-      const isLast = chunk.end === promptTokens.length;
+      const tokens = known.subarray(chunk.start, chunk.end);
+      const isLast = chunk.end === known.length;
       const results = isLast
         ? this.#backend.prefill(tokens, chunk.start, true).then((result) => [result])
         : this.#backend.prefill(tokens, chunk.start, false).then(() => []);
-      yield inFlight(results, chunk.end);
+      yield { ...inFlight(results, chunk.end), isChunk: true };
     }
+    const { guesses, sampled } = written;
     if (guesses) {
       const room = { tokens: maxNewTokens, chunk: this.#prefillChunk };
       while (sampled.length < maxNewTokens) {
-        yield inFlight(guesses.step(this.#backend, sampled, room), promptTokens.length);
+        yield inFlight(guesses.step(this.#backend, sampled, room), known.length);
       }
       return;
     }
-    let given = forced.length > 0 ? 0 : 1;
+    if (!isFirst) given++;
     while (given < maxNewTokens) {
-      if (given > 0) forced = this.#forced(request, given);
-      if (forced.length > 0) yield this.#append(request, forced, sampled);
+      if (!isFirst) written.forced = this.#forced(request, given);
+      isFirst = false;
+      const { length } = written.forced;
+      if (length > 0) yield this.#append(request, written.forced, written.sampled, known.length);
       else
         yield inFlight(
           this.#backend.step().then((result) => [result]),
-          promptTokens.length,
+          known.length,
         );
-      given += Math.max(1, forced.length);
+      given += Math.max(1, length);
     }
   }
 
@@ -383,7 +463,12 @@ export class Scheduler {
     return constraint.takeForced(Math.min(room, maxNewTokens - written, this.#prefillChunk));
   }
 
-  #append({ promptTokens, maxNewTokens, sampling }: RunRequest, forced: readonly number[], sampled: readonly number[]) {
+  #append(
+    { promptTokens, maxNewTokens, sampling }: RunRequest,
+    forced: readonly number[],
+    sampled: readonly number[],
+    filled: number,
+  ): Flight {
     const tokens = Uint32Array.from(forced);
     const previous = sampled.at(-1) ?? promptTokens[promptTokens.length - 1] ?? 0; // a prompt is never empty
     const before = sampled.length;
@@ -398,7 +483,7 @@ export class Scheduler {
         return { count, id, logprob, top: [], statistics, done, invalid: Number.isNaN(logprob) };
       }),
     );
-    return { ...inFlight(results, promptTokens.length), isForced: true };
+    return { ...inFlight(results, filled), isForced: true, isChunk: true };
   }
 
   async #score(tokens: Uint32Array, from: number, signal: AbortSignal): Promise<ScoredRows | undefined> {
@@ -449,7 +534,7 @@ export class Scheduler {
     await this.#backend.begin({ sampling: GREEDY, promptTokens: tokens, endTokenIds: [], maxNewTokens: 1 });
     for (const chunk of chunks) {
       if (signal.aborted) return;
-      await this.#settled(run(chunk));
+      await this.#settled(run(chunk), true);
       this.#cached = tokens.slice(0, chunk.end);
       await this.#pause();
     }
@@ -461,17 +546,28 @@ export class Scheduler {
     throw new WordloomError("kernel-failed", "what the model says of this text is not numbers");
   }
 
-  /** `result`, or the failure of the whole scheduler, whichever comes first. */
-  #settled<T>(result: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (this.#failure) {
-        reject(this.#failure);
-        return;
-      }
-      this.#interrupt = reject;
-      // A lost device may show first as a step that fails: then the loss is what there is to say.
-      result.then(resolve, (error: unknown) => reject(this.#failure ?? WordloomError.from(error)));
-    });
+  /**
+   * `result`, or what befalls the whole scheduler, whichever comes first.
+   *
+   * @param isChunk of a prompt, whose time counts where the device is lost meanwhile
+   */
+  async #settled<T>(result: Promise<T>, isChunk = false): Promise<T> {
+    if (isChunk) this.#chunkSinceMs = performance.now();
+    try {
+      return await new Promise((resolve, reject) => {
+        const isOver = this.#failure ?? this.#loss;
+        if (isOver) {
+          result.catch(() => undefined); // it fails for that very reason
+          reject(isOver);
+          return;
+        }
+        this.#interrupt = reject;
+        // A lost device may show first as a step that fails: then the loss is what there is to say.
+        result.then(resolve, (error: unknown) => reject(this.#failure ?? this.#loss ?? WordloomError.from(error)));
+      });
+    } finally {
+      this.#chunkSinceMs = undefined;
+    }
   }
 
   #fail(failure: WordloomError): void {
@@ -479,6 +575,8 @@ export class Scheduler {
     this.#failure = failure;
     this.#turns.close(failure);
     this.#interrupt?.(failure);
+    this.#reject(failure);
+    this.#closing.abort(failure);
   }
 
   /** Lets the thread's other tasks run now and then: a backend that computes at once never gives way by itself. */
@@ -489,28 +587,24 @@ export class Scheduler {
   }
 }
 
-/** A submitted chunk or step, with the tokens it gives, and how many prompt positions are filled once it is through. */
+function lossFor(reason: Error): WordloomError {
+  if (isLoss(reason)) return reason;
+  return new WordloomError("device-lost", `the GPU device was lost: ${reason.message}`, { cause: reason });
+}
+
+/** A submitted chunk or step, with the tokens it gives, and how many known positions are filled once it is through. */
 interface Flight {
   results: Promise<readonly StepResult[]>;
   filled: number;
   /** The constraint has taken these tokens already. */
   isForced: boolean;
+  isChunk: boolean;
 }
 
 function inFlight(results: Promise<readonly StepResult[]>, filled: number): Flight {
   results.catch(() => {}); // it is awaited later, in its turn; until then its failure is not unhandled
-  return { results, filled, isForced: false };
+  return { results, filled, isForced: false, isChunk: false };
 }
-
-const NOTHING_RUN: RunOutcome = {
-  finishReason: "abort",
-  cachedTokens: 0,
-  completionTokens: 0,
-  prefillMs: 0,
-  firstTokenMs: 0,
-  decodeMs: 0,
-  decodedTokens: 0,
-};
 
 /** A task of its own, so that messages and timers come in between; setTimeout alone would wait 4 ms in a page. */
 function nextTask(): Promise<void> {

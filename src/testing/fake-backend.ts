@@ -99,7 +99,7 @@ export class FakeBackend implements Backend {
   begin(options: BeginOptions): void {
     if (this.#inFlight > 0) throw new Error(`begin with ${this.#inFlight} in flight`);
     this.begins.push(options);
-    this.#sampled = [];
+    this.#sampled = [...(options.answeredTokens ?? [])];
     this.#last = undefined;
   }
 

@@ -58,7 +58,7 @@ export async function connectEngine(request: LoadRequest, options: ConnectOption
     started.worker.terminate();
     return here("this browser has WebGPU on the page only");
   }
-  const engine = new WorkerEngine(started.worker);
+  const engine = new WorkerEngine(started.worker, context.onRecovery);
   try {
     await engine.load(request, context.onProgress, context.signal);
     return engine;
@@ -120,6 +120,7 @@ interface Pending {
 /** An engine at the other end of a worker's port. */
 class WorkerEngine implements Engine {
   readonly #worker: WorkerLike;
+  readonly #onRecovery: LoadContext["onRecovery"];
   readonly #pending = new Map<number, Pending>();
   readonly cache: CacheAccess = {
     owner: () => this.#ask({ type: "cache-owner" }),
@@ -132,8 +133,9 @@ class WorkerEngine implements Engine {
   #failure: WordloomError | undefined;
   #disposing: Promise<void> | undefined;
 
-  constructor(worker: WorkerLike) {
+  constructor(worker: WorkerLike, onRecovery: LoadContext["onRecovery"]) {
     this.#worker = worker;
+    this.#onRecovery = onRecovery;
     worker.addEventListener("message", ({ data }) => this.#receive(data as HostMessage)); // only the host posts here
     const crash = (event: Event) => {
       event.preventDefault();
@@ -231,6 +233,10 @@ class WorkerEngine implements Engine {
 
   #receive(message: HostMessage): void {
     if (message.kind === "hello") return;
+    if (message.kind === "recovery") {
+      this.#onRecovery?.(message.recovery);
+      return;
+    }
     const pending = this.#pending.get(message.id);
     if (!pending) return; // refused in the meantime, by `dispose` or a crash
     switch (message.kind) {

@@ -5,13 +5,13 @@
 import type { Chunk } from "../engine/answer-stream";
 import type { CacheAccess } from "../engine/cache-transfer";
 import type { Engine, ProcessLogits } from "../engine/engine";
-import type { LoadProgress, LoadRequest } from "../engine/load-model";
+import type { LoadContext, LoadRequest, LoadProgress } from "../engine/load-model";
 import { WordloomError } from "../errors";
 import type { Answers, Ask, AskType, ClientMessage, HostMessage, Port } from "./messages";
 
 export type LoadEngine = (
   request: LoadRequest,
-  options: { onProgress: (progress: LoadProgress) => void; signal: AbortSignal },
+  options: Pick<LoadContext, "onProgress" | "onRecovery" | "signal">,
 ) => Promise<Engine>;
 
 export class Host {
@@ -51,7 +51,8 @@ export class Host {
   async #answer(id: number, ask: Ask, signal: AbortSignal): Promise<Answers[AskType]> {
     if (ask.type === "load") {
       const onProgress = (progress: LoadProgress) => this.#post({ kind: "progress", id, progress });
-      this.#engine = await this.#load(ask.request, { onProgress, signal });
+      const onRecovery: LoadContext["onRecovery"] = (recovery) => this.#post({ kind: "recovery", recovery });
+      this.#engine = await this.#load(ask.request, { onProgress, onRecovery, signal });
       return this.#engine.info;
     }
     const engine = this.#engine;

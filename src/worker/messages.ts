@@ -12,6 +12,7 @@ import type {
   TaggedInput,
 } from "../engine/engine";
 import type { LoadProgress, LoadRequest } from "../engine/load-model";
+import type { Recovery } from "../engine/recovery";
 import type { PlainWordloomError } from "../errors";
 
 /** What a request asks; each is answered by exactly one `done` or `failed` of the same id. */
@@ -58,6 +59,8 @@ export type HostMessage =
   /** The first message: the worker runs. */
   | { kind: "hello"; webgpu: boolean }
   | { kind: "progress"; id: number; progress: LoadProgress }
+  /** Of the model's device, whatever is being asked. */
+  | { kind: "recovery"; recovery: Recovery }
   /** All chunks of a tick, or of a frame's time, together. */
   | { kind: "chunks"; id: number; chunks: Chunk[] }
   /** Asks for one `processed`; there is never more than one asked for in a request. */

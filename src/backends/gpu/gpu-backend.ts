@@ -78,8 +78,11 @@ export async function createGpuBackend(options: GpuBackendOptions): Promise<Back
     await backend.allocated();
     return backend;
   } catch (error) {
+    // What fails on a device that is just being lost fails for that reason, which follows at once.
+    const isRefusal = error instanceof WordloomError && error.code !== "kernel-failed";
+    const loss = isRefusal ? undefined : await Promise.race([gpu.lost, graceForLoss()]);
     gpu.close();
-    throw error;
+    throw loss ?? error;
   }
 }
 
@@ -309,7 +312,7 @@ class GpuBackend implements Backend {
   }
 
   #beginWith(list: readonly Dispatch[], kind: SamplerKind, options: BeginOptions): void {
-    const { sampling, promptTokens, processLogits, allowedTokens } = options;
+    const { sampling, promptTokens, answeredTokens = [], processLogits, allowedTokens } = options;
     const { queue } = this.#device;
     queue.writeBuffer(this.#sequences, 0, encodeRecord(options, this.#plan.contextLength));
     if (kind.adjusted || kind.lookback || kind.processed || kind.masked) {
@@ -317,7 +320,10 @@ class GpuBackend implements Backend {
       for (const [id, value] of sampling.logitBias) bias[id] = value;
       queue.writeBuffer(this.#sampler.bias, 0, bias);
       const usage = new Uint32Array(this.#vocabSize);
-      if (!kind.lookback) for (const id of promptTokens) usage[id] = 0x80000000;
+      if (!kind.lookback) {
+        for (const id of promptTokens) usage[id] = 0x80000000;
+        for (const id of answeredTokens) usage[id] = (usage[id] ?? 0) + 1;
+      }
       queue.writeBuffer(this.#sampler.usage, 0, usage);
     }
     const { lookback } = this.#sampler;
@@ -637,4 +643,4 @@ function assertEndTokens({ endTokenIds }: Pick<BeginOptions, "endTokenIds">): vo
 }
 
 const GRACE_FOR_LOSS_MS = 50;
-const graceForLoss = () => new Promise((resolve) => setTimeout(resolve, GRACE_FOR_LOSS_MS));
+const graceForLoss = () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), GRACE_FOR_LOSS_MS));

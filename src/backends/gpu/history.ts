@@ -37,8 +37,11 @@ export function hasPenalty({ repetitionPenalty, frequencyPenalty, presencePenalt
   return repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;
 }
 
-/** The prompt, and after it what the answer is forced to begin with; both as far as there are positions. */
-export function encodeHistory({ sampling, promptTokens }: BeginOptions, capacity: number): ArrayBuffer {
+/**
+ * The prompt, and after it what the answer is forced to begin with, as far as there are positions; over that what of it
+ * is there already.
+ */
+export function encodeHistory({ sampling, promptTokens, answeredTokens }: BeginOptions, capacity: number): ArrayBuffer {
   const bytes = new ArrayBuffer(historyBytes(capacity));
   const words = new Uint32Array(bytes);
   const floats = new Float32Array(bytes);
@@ -53,6 +56,7 @@ export function encodeHistory({ sampling, promptTokens }: BeginOptions, capacity
   words.set(promptTokens, WORD.tokens);
   const room = capacity + 1 - promptTokens.length;
   words.set(sampling.forcedTokens.slice(0, room), WORD.tokens + promptTokens.length);
+  if (answeredTokens) words.set(answeredTokens.subarray(0, room), WORD.tokens + promptTokens.length);
   return bytes;
 }
 

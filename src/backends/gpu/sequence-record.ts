@@ -54,10 +54,14 @@ const COLDEST = 1e30;
 const HOTTEST = 1e-37;
 const MAX_U32 = 0xffffffff;
 
-export function encodeRecord({ sampling, endTokenIds, maxNewTokens }: BeginOptions, capacity: number): ArrayBuffer {
+export function encodeRecord(
+  { sampling, endTokenIds, maxNewTokens, answeredTokens }: BeginOptions,
+  capacity: number,
+): ArrayBuffer {
   const bytes = new ArrayBuffer(RECORD_BYTES);
   const words = new Uint32Array(bytes);
   const floats = new Float32Array(bytes);
+  words[WORD.count] = answeredTokens?.length ?? 0;
   words[WORD.limit] = Math.min(maxNewTokens, MAX_U32);
   words[WORD.capacity] = capacity;
   words[WORD.seedLow] = sampling.seed[0];

@@ -123,7 +123,8 @@ class ReferenceBackend implements Backend {
   begin(options: BeginOptions): void {
     this.assertIdle();
     this.rows = undefined;
-    this.run = { ...options, promptTokens: options.promptTokens.slice(), answerTokens: [], last: undefined };
+    const { promptTokens, answeredTokens = [] } = options;
+    this.run = { ...options, promptTokens: promptTokens.slice(), answerTokens: [...answeredTokens], last: undefined };
   }
 
   beginRows(options: BeginRowsOptions): Promise<void> {

@@ -4,7 +4,10 @@
 const LOWEST: f32 = -3.0e38;
 const HIGHEST: f32 = 3.0e38;
 
-fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+/// No logit of a working model: NaN, or +inf, which finite weights give by an overflow only.
+fn is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u || bitcast<u32>(x) == 0x7f800000u;
+}
 fn is_finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 
 /// NaN counts as the lowest; infinities become the largest finite numbers.

@@ -7,7 +7,7 @@ struct Sequence {
   token: u32,            // the last one chosen (or the prompt's last, before the first choice)
   count: u32,            // tokens chosen in this run
   done: u32,             // 1: every later step returns at once and changes nothing; PAUSED: so it is for now
-  invalid: u32,          // 1: a logit was NaN, or none was finite
+  invalid: u32,          // 1: a logit was NaN or +inf, or none was finite
   logprob: f32,          // of `token`, by the model itself
   rank: u32,             // of `token` among all by the model itself, from 1 (where statistics are wanted)
   entropy: f32,          // of the distribution it was chosen from, in nats

@@ -186,7 +186,7 @@ export interface StepResult {
   statistics: TokenStatistics | undefined;
   /** No step after this one does anything: end token, limit, or the KV cache is full. */
   done: boolean;
-  /** A logit was NaN (or none was finite): the model is broken on this device. */
+  /** A logit was NaN or +∞ (or none was finite): the model is broken on this device. */
   invalid: boolean;
 }
 

@@ -62,7 +62,7 @@ describe.each(TIERS)("on the tier %s", (tier) => {
     test.each([
       ["all equal", logitsOf({}), 0, false],
       ["−0 is 0", logitsOf({ 3: -0, 5: 0 }, -1), 3, false],
-      ["+inf is the largest", logitsOf({ 9: inf, 20: 1e38, 40: inf }), 9, false],
+      ["+inf is the largest, and invalid", logitsOf({ 9: inf, 20: 1e38, 40: inf }), 9, true],
       ["−inf is never chosen beside a finite one", logitsOf({ 64: -1e30 }, -inf), 64, false],
       ["−inf everywhere: the lowest id, and invalid", logitsOf({}, -inf), 0, true],
       ["+inf everywhere: the lowest id, and invalid", logitsOf({}, inf), 0, true],

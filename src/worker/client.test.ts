@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Chunk } from "../engine/answer-stream";
 import type { Engine, GenerateRequest, GenerationEnd } from "../engine/engine";
-import { loadEngine, type LoadProgress, type LoadRequest } from "../engine/load-model";
+import { loadEngine, type LoadContext, type LoadProgress, type LoadRequest } from "../engine/load-model";
+import type { Recovery } from "../engine/recovery";
 import { WordloomError } from "../errors";
 import { modelFolder } from "../testing/model-folder";
 import { PortWorker } from "../testing/port-worker";
@@ -55,7 +56,7 @@ afterEach(() => {
 
 async function connect(
   load: LoadEngine,
-  options: { signal?: AbortSignal; onProgress?: (p: LoadProgress) => void } = {},
+  options: Partial<Pick<LoadContext, "signal" | "onProgress" | "onRecovery">> = {},
 ) {
   const worker = new PortWorker(load);
   open.push(worker);
@@ -63,6 +64,7 @@ async function connect(
     wantsWorker: true,
     start: () => worker,
     onProgress: options.onProgress ?? (() => {}),
+    onRecovery: options.onRecovery,
     signal: options.signal ?? never,
   });
   return { worker, engine };
@@ -179,6 +181,24 @@ describe("through a port", () => {
     const last = weights.at(-1);
     expect(last).toMatchObject({ file: "model.safetensors", loadedBytes: last?.totalBytes });
     expect(last?.loadedBytes).toBeGreaterThan(32 * 32 * 4);
+  });
+
+  test("what becomes of a lost device is told through the port", async () => {
+    const told: Recovery[] = [];
+    const recovery: Recovery = {
+      state: "reloading",
+      attempt: 1,
+      mostAttempts: 3,
+      reason: "sleep",
+      loadedBytes: 0,
+      totalBytes: undefined,
+    };
+    const load: LoadEngine = (request, options) => {
+      options.onRecovery?.(recovery);
+      return fakeEngine({})(request, options);
+    };
+    await connect(load, { onRecovery: (one) => told.push(one) });
+    expect(told).toEqual([recovery]);
   });
 
   test("chunks of one tick are one message, and all come before the end", async () => {

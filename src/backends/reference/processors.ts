@@ -85,7 +85,7 @@ export function processLogits(
     const exponent = Math.min((length - settings.dryAllowedLength) * base, DRY_LARGEST_EXPONENT);
     change(id, clamp(scoreOf(scores, id) - Math.fround(settings.dryMultiplier) * 2 ** exponent));
   }
-  return { scores, invalid: logits.some(Number.isNaN) || !logits.some(Number.isFinite) };
+  return { scores, invalid: logits.some(isBroken) || !logits.some(Number.isFinite) };
 }
 
 /**
@@ -145,3 +145,6 @@ function clamp(score: number): number {
 export function scoreOf(scores: Float32Array, id: number): number {
   return scores[id] ?? -Infinity;
 }
+
+/** Finite weights give +∞ by an overflow only. */
+const isBroken = (logit: number) => Number.isNaN(logit) || logit === Infinity;

@@ -71,7 +71,7 @@ describe("processLogits", () => {
 
   test.each([
     ["NaN counts as lowest, and is reported", [nan, 1], [-inf, 1], true],
-    ["+inf counts as 3.0e38", [inf, 1], [MAX_SCORE, 1], false],
+    ["+inf counts as 3.0e38, and is reported", [inf, 1], [MAX_SCORE, 1], true],
     ["−inf alone is reported", [-inf, -inf], [-inf, -inf], true],
     ["−inf beside finite ones is not", [-inf, 1], [-inf, 1], false],
   ] as const)("%s", (_, raw, expected, reported) => {

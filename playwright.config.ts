@@ -19,6 +19,7 @@ export default defineConfig({
     baseURL: `http://127.0.0.1:${port}/`,
     browserName: "chromium",
     trace: "retain-on-failure",
+    serviceWorkers: "block", // tests answer requests themselves; e2e/offline.spec.ts lets them be
     launchOptions: { args: chromiumArguments(), ...(chromium ? { executablePath: chromium } : {}) },
   },
   webServer: [

@@ -24,6 +24,9 @@ import { headerTemplate, introTemplate, type IntroState, type Mode, type Panel }
 import type { SheetActions } from "./side-sheet";
 
 startPageLanguage(() => import("../words/german-page"));
+if (!isSecureContext) void import("../offline/insecure-note");
+// The development server has no service worker: it would show what was, not what is.
+if (import.meta.env.PROD) addEventListener("load", () => void import("../offline/on-page"));
 
 /**
  * The page: the element, with its parts that are opened on demand round it. It renders into the document itself, so that
@@ -278,6 +281,7 @@ export class WordloomPage extends LitElement implements DocumentPage {
       <div class="page" ?data-sheet=${panel !== undefined}>
         ${headerTemplate({ mode, panel }, { choose: this.#chooseMode, toggle: this.#toggle })}
         <main>
+          ${isSecureContext ? nothing : html`<wordloom-insecure-note></wordloom-insecure-note>`}
           ${this.#loomTemplate(isChat, consent)} ${isChat && !agreed ? consent : this.#chatTemplate(isChat)}
           ${this.#deskTemplate(isChat)} <wordloom-look-inside ?hidden=${isChat}></wordloom-look-inside>
           ${

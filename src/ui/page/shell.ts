@@ -38,6 +38,7 @@ export function headerTemplate({ mode, panel }: HeaderState, actions: HeaderActi
       <div class="modes" role="group" aria-label=${words.modes()}>
         ${modeButton("write", words.text())} ${modeButton("chat", words.chat())}
       </div>
+      <wordloom-update-offer></wordloom-update-offer>
       <div class="panels">
         ${panelButton("model", words.model())} ${panelButton("texts", words.texts())}
         ${panelButton("settings", words.settings())}

@@ -109,13 +109,6 @@ async function buildTypes() {
   }
 }
 
-/** The service worker is bundled apart, by workbox-build, out of workbox' own modules. */
-function ofServiceWorker() {
-  const written = existsSync(inRoot("dist")) ? readdirSync(inRoot("dist")) : [];
-  if (!written.some((name) => /^(sw|workbox-.*)\.js$/.test(name))) return [];
-  return readdirSync(inRoot("node_modules")).filter((name) => /^workbox-(?!build|webpack)/.test(name));
-}
-
 function filesBelow(folder, ending) {
   if (!existsSync(inRoot(folder))) return [];
   return readdirSync(inRoot(folder), { recursive: true, withFileTypes: true })
@@ -163,11 +156,10 @@ if (builds("site")) {
   await build({
     root,
     logLevel: "warn",
-    plugins: [licencesPlugin(packages), offlinePlugins()],
+    plugins: [licencesPlugin(packages), offlinePlugins([licencesPlugin(packages)])],
     worker: { plugins: () => [licencesPlugin(packages)] },
     build: { chunkSizeWarningLimit: 1200, rolldownOptions: { input } },
   });
-  for (const name of ofServiceWorker()) packages.add(inRoot(`node_modules/${name}`));
   writeFileSync(inRoot("dist/LICENSES.txt"), licencesText(root, packages, { model: true }));
   check("dist", PAGE_LIMIT_KB);
 }

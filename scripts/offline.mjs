@@ -4,8 +4,12 @@ import { VitePWA } from "vite-plugin-pwa";
 /** What the page never asks for, or asks for by itself where it needs it. */
 const LEFT_OUT = ["assets/constrain-*.js", "assets/node-folder-*.js"];
 
-/** For the build of the page alone: neither the library nor the development server has a service worker. */
-export function offlinePlugins() {
+/**
+ * For the build of the page alone: neither the library nor the development server has a service worker.
+ *
+ * @param {import("vite").Plugin[]} plugins of the service worker's own build
+ */
+export function offlinePlugins(plugins) {
   return VitePWA({
     strategies: "injectManifest",
     srcDir: "src/ui/offline",
@@ -31,6 +35,7 @@ export function offlinePlugins() {
       ],
     },
     injectManifest: {
+      buildPlugins: { vite: plugins },
       globPatterns: ["*.html", "assets/*.{js,css,woff2}", "models/wordloom-stories/*.{json,safetensors}"],
       globIgnores: LEFT_OUT,
       dontCacheBustURLsMatching: /^assets\//, // a hash is in their names

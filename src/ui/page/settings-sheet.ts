@@ -44,7 +44,7 @@ export function settingsTemplate(state: SettingsState, actions: SettingsActions)
       </p>
     </form>
     <div class="fields"><wordloom-language-switch></wordloom-language-switch></div>
-      <wordloom-offline-status></wordloom-offline-status>
+    <wordloom-offline-status></wordloom-offline-status>
   `;
 }
 

@@ -1,6 +1,5 @@
 /** What a model writes, and what its files are called, is text: markup does nothing, and hidden marks change nothing around it. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { LoadOptions } from "../../api/options";
 import { WordloomError } from "../../errors";
 import { FakeGenerator } from "../../testing/fake-generator";
 import type { Generator } from "../generator";
@@ -10,7 +9,7 @@ class HostileLoom extends WordLoom {
   readonly generator = new FakeGenerator();
   failure: WordloomError | undefined;
 
-  protected override async createGenerator(_: string, _options: LoadOptions): Promise<Generator> {
+  protected override async createGenerator(): Promise<Generator> {
     await Promise.resolve(); // as the real one: never before the caller has its promise
     if (this.failure) throw this.failure;
     return this.generator;

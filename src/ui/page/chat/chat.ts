@@ -125,6 +125,11 @@ export class Chat extends LitElement {
     this.#giveUp();
   }
 
+  /** As `<word-loom>` does: a newer version of the page waits for an answer that is being written. */
+  protected override updated(): void {
+    this.setAttribute("state", this.isWriting ? "generating" : this.phase.kind);
+  }
+
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (changed.has("system")) this.#session.system = this.system;
     if (changed.has("load")) {

@@ -29,13 +29,13 @@ test("the types of each entry point are found, by Node's rules and by bundlers'"
 test("the package holds the built files with their maps and declarations, and nothing else", async () => {
   const { files } = await installPacked();
   const kinds = [
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist-lib\/LICENSES\.txt)$/,
     new RegExp(`^dist-lib/(${ENTRIES.join("|")})\\.js(\\.map)?$`),
     /^dist-lib\/chunks\/[\w.-]+\.js(\.map)?$/,
     /^dist-lib\/types\/(?!testing\/)[\w/.-]+(?<!\.test)\.d\.ts$/,
   ];
   expect(files.filter((file) => !kinds.some((kind) => kind.test(file)))).toEqual([]);
-  expect(files.filter((file) => kinds[0]?.test(file))).toHaveLength(4);
+  expect(files.filter((file) => kinds[0]?.test(file))).toHaveLength(5);
   for (const entry of ENTRIES) expect(files).toContain(`dist-lib/${entry}.js`);
   const scripts = files.filter((file) => file.endsWith(".js"));
   expect(scripts.map((file) => `${file}.map`).filter((map) => !files.includes(map))).toEqual([]);

@@ -1,4 +1,5 @@
 // What a build must and must not contain; scripts/build.mjs applies it to the written files.
+import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 
 const FORBIDDEN = [
@@ -47,6 +48,34 @@ export function isChunk(file, name) {
 export function staticImportsOf(javascript) {
   const statements = javascript.matchAll(/\b(?:import|from)\s*(["'])(\.{1,2}\/[^"'\n]+)\1/g);
   return [...statements].map(([, , path]) => path);
+}
+
+/**
+ * Files that a built module names in any way, to load them now or later: an import, a worker's address.
+ *
+ * @param {string} javascript
+ * @returns {string[]}
+ */
+export function namesIn(javascript) {
+  return [...javascript.matchAll(/[\w.-]+\.js\b/g)].map(([name]) => name);
+}
+
+/**
+ * The files that some lead to, themselves included.
+ *
+ * @template {{ file: string, text: string }} Written
+ * @param {Written[]} from
+ * @param {Written[]} among no others are followed
+ * @param {(text: string) => string[]} namesOf paths or names of what a text leads to
+ * @returns {Written[]} those of `among`
+ */
+export function reachable(from, among, namesOf) {
+  const found = new Set(from);
+  for (const { text } of found) {
+    const names = new Set(namesOf(text).map((name) => basename(name)));
+    for (const one of among) if (names.has(basename(one.file))) found.add(one);
+  }
+  return among.filter((one) => found.has(one));
 }
 
 /** @param {string} text @returns {number} its size as servers send it */

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { forbiddenIn, isOnDemand, sizeTable, staticImportsOf, withExtensions } from "./check-build.mjs";
+import {
+  forbiddenIn,
+  isOnDemand,
+  namesIn,
+  reachable,
+  sizeTable,
+  staticImportsOf,
+  withExtensions,
+} from "./check-build.mjs";
 
 test.each([
   ["eval(code)", ["eval"]],
@@ -39,4 +47,18 @@ test("structured output is the file for which a page waits until it asks", () =>
   expect(["./constraint-option-CrURm4Db.js", "./unconstrain-CrURm4Db.js", "./constrain.js"].some(isOnDemand)).toBe(
     false,
   );
+});
+
+test("what a file leads to is followed through other files, but not through those that are left out", () => {
+  const files = [
+    { file: "dist/a-1.js", text: 'import"./b-1.js";new Worker(new URL("w-1.js",import.meta.url))' },
+    { file: "dist/b-1.js", text: 'import("./c-1.js")' },
+    { file: "dist/w-1.js", text: "" },
+    { file: "dist/d-1.js", text: 'import"./a-1.js"' },
+  ];
+  const c = { file: "dist/c-1.js", text: 'import"./d-1.js"' };
+  const found = (among, namesOf) => reachable(files.slice(0, 1), among, namesOf).map(({ file }) => file.slice(5, 6));
+  expect(found([...files, c], namesIn)).toEqual(["a", "b", "w", "d", "c"]);
+  expect(found(files, namesIn)).toEqual(["a", "b", "w"]);
+  expect(found([...files, c], staticImportsOf)).toEqual(["a", "b"]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { minifyWgsl, plainWorkerUrls, tokenizerOnlyPlugin } from "./vite-plugins";
 
-test("minified WGSL has no comments or indentation, and each statement on its old line", () => {
+test("minified WGSL has no comments, indentation or idle blanks, and each statement on its old line", () => {
   const source = [
     "// head: what it does",
     "",
@@ -14,12 +14,12 @@ test("minified WGSL has no comments or indentation, and each statement on its ol
     "@workgroup_size(64)\t fn main() {}",
   ].join("\n");
   expect(minifyWgsl(source)).toBe(
-    "\n\nfn add(a: f32, b: f32) -> f32 {\nlet c = a + b;\nreturn c;\n}\n\n\n@workgroup_size(64) fn main() {}",
+    "\n\nfn add(a:f32,b:f32) -> f32{\nlet c=a + b;\nreturn c;\n}\n\n\n@workgroup_size(64) fn main(){}",
   );
 });
 
 test("a comment between two words leaves them apart", () => {
-  expect(minifyWgsl("let/**/x = 1;")).toBe("let x = 1;");
+  expect(minifyWgsl("let/**/x = 1;")).toBe("let x=1;");
   expect(minifyWgsl("return/*\n*/x;")).toBe("return\nx;");
 });
 

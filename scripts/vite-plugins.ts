@@ -1,7 +1,7 @@
 import type { Plugin } from "vite";
 
 /**
- * WGSL as it ships: without comments and indentation. Each line stays on its line, so that a compiler's message from
+ * WGSL as it ships: without comments, indentation and most idle blanks. Each line stays on its line, so that a compiler's message from
  * somebody's browser still points into the file under shaders/; empty lines cost next to nothing once compressed.
  */
 export function minifyWgsl(source: string): string {
@@ -24,7 +24,12 @@ export function minifyWgsl(source: string): string {
   }
   return text
     .split("\n")
-    .map((line) => line.trim().replace(/\s+/g, " "))
+    .map((line) =>
+      line
+        .trim()
+        .replace(/\s+/g, " ")
+        .replace(/([,:;]) | (=) | ({)/g, "$1$2$3"),
+    )
     .join("\n");
 }
 

@@ -14,6 +14,7 @@ import {
 import type { Chunk } from "../engine/answer-stream";
 import type { AnswerSettings, ChatInput, Engine, GenerationEnd, ProcessLogits } from "../engine/engine";
 import { WordloomError } from "../errors";
+import { ownModule } from "../own-module";
 import type { ChatMessage } from "../tokenizer/tokenizer";
 import { checkSendOptions, sentMessages, type ConversationSettings, type SendOptions } from "./conversation-options";
 import { GenerationRun } from "./generation-run";
@@ -148,7 +149,7 @@ export class Conversation<Piece extends ConversationPiece = Chunk> {
    */
   async save(name: string, options: { signal?: AbortSignal } = {}): Promise<void> {
     if (typeof name !== "string") throw invalid("name", name, "a string");
-    const { keepSaved } = await import("./saved-conversation");
+    const { keepSaved } = await ownModule(import("./saved-conversation"));
     await keepSaved(name, await this.#parts(options));
   }
 
@@ -166,7 +167,7 @@ export class Conversation<Piece extends ConversationPiece = Chunk> {
     if (given(signal) && !(signal instanceof AbortSignal)) throw invalid("signal", signal, "an AbortSignal");
     await this.#queue;
     signal?.throwIfAborted();
-    const { savedParts } = await import("./saved-conversation");
+    const { savedParts } = await ownModule(import("./saved-conversation"));
     const { cache, info } = this.#host.engine;
     const state = { settings: this.#settings, history: this.#history };
     return savedParts(state, cache, info.contextLength ?? 0, signal ?? new AbortController().signal);

@@ -9,6 +9,9 @@ const resolve = (options: GenerateOptions) => resolveGenerateOptions(options, VO
 
 const DEFAULTS = {
   sampling: samplingSettings({ seed: [42, 0] }),
+  n: 1,
+  constraint: undefined,
+  speculative: undefined,
   seed: 42,
   maxNewTokens: 256,
   maxTimeMs: undefined,

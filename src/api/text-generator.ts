@@ -4,13 +4,14 @@ import type { EngineInfo, Engine, Score } from "../engine/engine";
 import type { ModelSource } from "../engine/load-model";
 import type { ModelPlan } from "../engine/plan-model";
 import { WordloomError } from "../errors";
+import { ownModule } from "../own-module";
 import type { RemoteChunk, RemoteInfo } from "../remote/remote-types";
 import type { ChatMessage } from "../tokenizer/tokenizer";
 import { askToPersist } from "../storage/persist";
 import { connectEngine, planHere } from "../worker/client";
 import { resolveChatOptions, type ChatPromptOptions } from "./chat-options";
-import { resolveConnectOptions, resolveFallback, type ConnectOptions, type FallbackOptions } from "./connect-options";
-import { embeddingOf, resolveEmbedOptions, type EmbedOptions } from "./embed-options";
+import type { ConnectOptions, FallbackOptions } from "./connect-options";
+import type { EmbedOptions } from "./embed-options";
 import { randomSeed, resolveGenerateOptions, type GenerateOptions } from "./generate-options";
 import { GenerationRun } from "./generation-run";
 import { Conversation, type CheckedAnswer, type ConversationHost } from "./conversation";
@@ -77,7 +78,9 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
     source: ModelSource,
     { fallback, ...options }: LoadOptions & { fallback?: FallbackOptions } = {},
   ): Promise<AnyTextGenerator> {
-    const there = resolveFallback(fallback);
+    const there = given(fallback)
+      ? (await ownModule(import("./connect-options"))).resolveFallback(fallback)
+      : undefined;
     const { request, connect } = resolveLoadOptions(source, options, currentBaseUrl());
     connect.signal.throwIfAborted();
     try {
@@ -108,9 +111,10 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
   }
 
   static async #connect(url: string, options: ConnectOptions, reason: string): Promise<TextGenerator<RemoteInfo>> {
+    const { resolveConnectOptions } = await ownModule(import("./connect-options"));
     const { request, signal } = resolveConnectOptions(url, options, currentBaseUrl(), reason);
     signal.throwIfAborted();
-    const { connectServer } = await import("../remote/connect-server");
+    const { connectServer } = await ownModule(import("../remote/connect-server"));
     return new TextGenerator(await connectServer(request, signal));
   }
 
@@ -198,7 +202,7 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
     if (!cache && !withoutCache) {
       throw invalid("withoutCache", withoutCache, "true for a model on a server, whose cache is its own");
     }
-    const { readSaved, savedFile } = await import("./saved-conversation");
+    const { readSaved, savedFile } = await ownModule(import("./saved-conversation"));
     const file = await savedFile(saved);
     signal.throwIfAborted();
     const sizes = { contextLength: this.info.contextLength ?? Infinity, vocabSize: this.#vocabSize };
@@ -268,6 +272,7 @@ export class TextGenerator<Info extends GeneratorInfo = EngineInfo> {
    */
   async embed(input: ModelInput, options: EmbedOptions): Promise<Float32Array> {
     this.#assertAlive();
+    const { embeddingOf, resolveEmbedOptions } = await ownModule(import("./embed-options"));
     const { pooling, normalize, dimensions } = resolveEmbedOptions(options);
     const signal = signalOf(options);
     const state = answered(await this.#engine.embed(tagInput(input, this.#vocabSize), pooling, signal), signal);

@@ -4,7 +4,7 @@ import { WordloomError } from "../errors";
 import { packRows, unpackRows } from "../formats/quantization";
 import { emit, keptPerPosition } from "../models/decoder";
 import type { DecoderSpec, TensorName } from "../models/decoder-spec";
-import { ownModule } from "./own-module";
+import { ownModule } from "../own-module";
 
 export type BackendName = "auto" | "webgpu" | "reference";
 

@@ -17,7 +17,7 @@ import type { PackedMatrix, PackedModule } from "../formats/packed/packed-matrix
 import type { DecoderSpec, TensorBinding } from "../models/decoder-spec";
 import type { Quantization } from "../models/quantization-config";
 import type { ModelFile, ModelFiles } from "../storage/model-files";
-import { ownModule } from "./own-module";
+import { ownModule } from "../own-module";
 
 const SINGLE_FILE = "model.safetensors";
 const INDEX_FILE = "model.safetensors.index.json";

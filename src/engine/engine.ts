@@ -4,6 +4,7 @@
  */
 import type { Backend, BackendFacts, Pooling, SamplingSettings, StepResult } from "../backends/backend";
 import { WordloomError } from "../errors";
+import { ownModule } from "../own-module";
 import type { SuggestedSampling } from "../models/registry";
 import { TextStream } from "../tokenizer/text-stream";
 import type { Tokenizer } from "../tokenizer/tokenizer";
@@ -12,7 +13,7 @@ import type { Constrainer, TokenConstraint } from "../structured/constrain";
 import type { Constraint } from "../structured/constraint";
 import { AnswerStream, type Chunk, type ChunkContent } from "./answer-stream";
 import { ChunkParts } from "./chunk-parts";
-import { commonLength, rank, type Choice } from "./choice";
+import type { Choice } from "./choice";
 import type { Recover } from "./recovery";
 import type { ChatInput, GenerateRequest, TaggedInput } from "./request";
 import { Scheduler, type RunOutcome, type RunRequest, type SchedulerOptions } from "./scheduler";
@@ -21,7 +22,7 @@ import type { KvShape } from "./kv-shape";
 import { SequenceBreakers } from "./sequence-breakers";
 import type { DraftModelInfo } from "./draft-model";
 import type { DraftModel, Speculation } from "./speculation";
-import { slidingAnswer, type SlidingOutcome } from "./sliding-answer";
+import type { SlidingOutcome } from "./sliding-answer";
 import { endTokensOf, type FinishReason } from "./stopping";
 
 export type { Pooling } from "../backends/backend";
@@ -281,9 +282,11 @@ export class LocalEngine implements Engine {
           )),
     };
     const { contextLength } = this.info;
-    const outcome: RunOutcome & Partial<SlidingOutcome> = request.slide
-      ? await slidingAnswer(whole, { ...request.slide, contextLength }, answerTokens, run)
-      : await run(whole);
+    let outcome: RunOutcome & Partial<SlidingOutcome>;
+    if (request.slide) {
+      const { slidingAnswer } = await ownModule(import("./sliding-answer"));
+      outcome = await slidingAnswer(whole, { ...request.slide, contextLength }, answerTokens, run);
+    } else outcome = await run(whole);
     if (outcome.finishReason !== "abort") answer.finish();
     const { droppedTokens = 0 } = outcome;
     return {
@@ -315,6 +318,7 @@ export class LocalEngine implements Engine {
   async choose(input: TaggedInput, candidates: readonly string[], signal: AbortSignal): Promise<Choice | undefined> {
     const prompt = await this.#tokensOf(input);
     const wholes = candidates.map((candidate) => this.#joined(input, prompt, candidate));
+    const { commonLength, rank } = await ownModule(import("./choice"));
     const from = commonLength(prompt, wholes);
     if (from === 0) {
       throw new WordloomError("option-invalid", "no token of the prompt stays the same with every candidate after it", {

@@ -1,13 +1,14 @@
 /** From a source to an engine: config → spec → backend → tokenizer → weights, the cheap and the decisive ones first. */
 import type { Backend } from "../backends/backend";
 import { WordloomError } from "../errors";
+import { ownModule } from "../own-module";
 import { countParameters } from "../models/decoder";
 import type { DecoderSpec } from "../models/decoder-spec";
 import type { OpenedModel } from "../storage/open-model";
 import type { Tokenizer } from "../tokenizer/tokenizer";
 import { BACKEND_MAKERS, chooseBackend, type BackendMakers, type BackendRequest } from "./backends";
 import { openCheckpoint, planCheckpoint, type Checkpoint } from "./checkpoint-plan";
-import { budgetBeside, checkSameVocabulary, draftContext, draftModelInfo, draftRequest } from "./draft-model";
+import type { DraftModelInfo } from "./draft-model";
 import { LocalEngine, type Engine, type EngineInfo } from "./engine";
 import { kvShapeOf } from "./kv-shape";
 import { loadWeights } from "./load-weights";
@@ -17,7 +18,7 @@ import { withFileTypes, type ModelParts } from "./model-parts";
 import { readModelParts } from "./read-model";
 import { isLoss, recover, RecoveryBudget, type Recover, type Recovery } from "./recovery";
 import type { SchedulerOptions } from "./scheduler";
-import { DraftModel } from "./speculation";
+import type { DraftModel } from "./speculation";
 
 /** Where a model's files are: an address ("hf:org/name[@revision]", a URL, in Node a path), or the files themselves. */
 export type ModelSource = string | readonly File[] | FileSystemDirectoryHandle;
@@ -181,7 +182,7 @@ async function loadFrom(
     // Opening the GPU is mostly waiting: the tokenizer, small beside the weights, is read meanwhile.
     const read = known ? Promise.resolve(known) : parts.readTokenizer();
     read.catch(() => undefined); // awaited below; where the device refuses first, that is what is told
-    const memoryBudgetBytes = budgetBeside(request.memoryBudgetBytes, draft?.backend.facts);
+    const memoryBudgetBytes = draft ? draft.leaves(request.memoryBudgetBytes) : request.memoryBudgetBytes;
     const { backend, reason, fingerprint, tokenizer } = await hold(
       model,
       { ...request, memoryBudgetBytes },
@@ -196,7 +197,7 @@ async function loadFrom(
         tokenizer,
         endTokenIds: parts.endTokenIds,
         fingerprint: fingerprint.hex(backend.facts.contextLength),
-        draftModel: draft && new DraftModel(draft.backend, spec.vocabSize),
+        draftModel: draft?.as(spec.vocabSize),
         info: {
           ...backend.facts,
           reason: withFileTypes(backend.facts, parts),
@@ -211,7 +212,7 @@ async function loadFrom(
           workerReason: context.workerReason,
           stored,
           storeReason,
-          ...(draft && { draftModel: draftModelInfo(draft.spec, draft.backend.facts) }),
+          ...(draft && { draftModel: draft.info }),
         },
       };
     } catch (error) {
@@ -225,12 +226,25 @@ async function loadFrom(
 }
 
 /** The model that guesses, with its own files; its weights are asked for once it is known to have the same vocabulary. */
+interface LoadedDraft {
+  backend: Backend;
+  info: DraftModelInfo;
+  /** Of the bytes that both may take. */
+  leaves: (budget: number | undefined) => number | undefined;
+  /** @param vocabSize of the model that it guesses for */
+  as: (vocabSize: number) => DraftModel;
+}
+
 async function loadDraft(
   source: ModelSource,
   request: LoadRequest,
   { readTokenizer }: ModelParts,
   context: LoadContext,
-): Promise<{ backend: Backend; spec: DecoderSpec }> {
+): Promise<LoadedDraft> {
+  const { budgetBeside, checkSameVocabulary, draftContext, draftModelInfo, draftRequest } = await ownModule(
+    import("./draft-model"),
+  );
+  const { DraftModel } = await ownModule(import("./speculation"));
   const own = draftRequest(request, source);
   const { files, settle } = await openRequest(own, context, false);
   try {
@@ -242,7 +256,12 @@ async function loadDraft(
     phaseOf(context)("device");
     const { backend } = await hold(model, { ...own, contextLength }, context, Promise.resolve(tokenizer));
     await settle("loaded");
-    return { backend, spec };
+    return {
+      backend,
+      info: draftModelInfo(spec, backend.facts),
+      leaves: (budget) => budgetBeside(budget, backend.facts),
+      as: (vocabSize) => new DraftModel(backend, vocabSize),
+    };
   } catch (error) {
     await settle(outcomeOf(error)).catch(() => undefined); // the error before is the one to tell
     throw error;

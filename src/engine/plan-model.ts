@@ -8,7 +8,7 @@ import { budgetBeside, bytesOf, draftContext, draftModelInfo, draftRequest, type
 import type { LoadContext, LoadRequest } from "./load-model";
 import { openRequest } from "./open-request";
 import { withFileTypes } from "./model-parts";
-import { ownModule } from "./own-module";
+import { ownModule } from "../own-module";
 import { readModelParts } from "./read-model";
 
 export type ModelPlanRequest = Omit<LoadRequest, "backend" | "allowReference">;

@@ -3,7 +3,7 @@ import { findGguf } from "../storage/gguf-files";
 import type { ModelFiles } from "../storage/model-files";
 import { openFolder } from "./folder-model";
 import type { ModelParts } from "./model-parts";
-import { ownModule } from "./own-module";
+import { ownModule } from "../own-module";
 
 /**
  * @param onFile called with the file that is read first, before it is

@@ -13,9 +13,10 @@ import {
   type StepResult,
 } from "../backends/backend";
 import { WordloomError } from "../errors";
-import { Speculator, type DraftModel, type SpeculationSettings } from "./speculation";
+import { ownModule } from "../own-module";
+import type { DraftModel, SpeculationSettings } from "./speculation";
 import type { TokenConstraint } from "../structured/constrain";
-import { parallelAnswers, withRoom, type RowsOutcome, type RowsReader, type RowsRequest } from "./parallel-answers";
+import type { RowsLoop, RowsOutcome, RowsReader, RowsRequest } from "./parallel-answers";
 import { commonPrefix, prefillChunks, reusablePrefix, tokensInCache } from "./prefix";
 import { chunkAfterLoss, isLoss, type Recover } from "./recovery";
 import { placeOf } from "./stopping";
@@ -111,9 +112,10 @@ export class Scheduler {
    */
   async generateRows(request: RowsRequest, reader: RowsReader, signal: AbortSignal): Promise<RowsOutcome> {
     const askedMs = performance.now();
+    const { parallelAnswers, withRoom } = await ownModule(import("./parallel-answers"));
     const fitting = withRoom(request, this.#backend.facts.contextLength);
     return this.#turn(
-      () => this.#generateRows(fitting, reader, signal, askedMs),
+      () => this.#alongside(fitting, (loop, reused) => parallelAnswers(loop, fitting, reused, reader, signal, askedMs)),
       signal,
       () => ({
         ...NOTHING_RUN,
@@ -123,24 +125,22 @@ export class Scheduler {
     );
   }
 
-  async #generateRows(
-    request: RowsRequest,
-    reader: RowsReader,
-    signal: AbortSignal,
-    askedMs: number,
+  /** Lends the backend to a loop of its own. */
+  async #alongside(
+    { promptTokens, reusePrefix }: RowsRequest,
+    run: (loop: RowsLoop, reused: number) => Promise<RowsOutcome & { filled: number }>,
   ): Promise<RowsOutcome> {
     if (this.#failure) throw this.#failure; // it came between this run's turn and its start
-    const { promptTokens, reusePrefix } = request;
     const reused = reusablePrefix(this.#cached, promptTokens, reusePrefix);
     this.#cached = new Uint32Array(0); // until it has ended well
-    const loop = {
+    const loop: RowsLoop = {
       backend: this.#backend,
       runAhead: this.#runAhead,
       prefillChunk: this.#prefillChunk,
       settled: <T>(result: Promise<T>) => this.#settled(result),
       pause: () => this.#pause(),
     };
-    const { filled, ...outcome } = await parallelAnswers(loop, request, reused, reader, signal, askedMs);
+    const { filled, ...outcome } = await run(loop, reused);
     this.#cached = promptTokens.slice(0, filled);
     return outcome;
   }
@@ -321,7 +321,10 @@ export class Scheduler {
     const { sampled } = written;
     written.start(request.constraint);
     const deadlineMs = written.startMs + (request.maxTimeMs ?? Infinity);
-    written.guesses ??= request.speculative && new Speculator(request.speculative, promptTokens, this.#draftModel);
+    if (request.speculative && !written.guesses) {
+      const { Speculator } = await ownModule(import("./speculation"));
+      written.guesses = new Speculator(request.speculative, promptTokens, this.#draftModel);
+    }
     // What the caller's processor, or a constraint, has to say of the next token depends on this one; so do guesses.
     const runAhead = processLogits || constraint || written.guesses ? 0 : this.#runAhead;
     // After a lost device what was written goes in with the prompt.

@@ -46,6 +46,7 @@ describe("llama.cpp's server", () => {
     const run = generator.generate("Once", { topLogprobs: 2 });
     expect(await collect(run)).toEqual([
       {
+        index: 0,
         text: " é",
         tokens: [
           {
@@ -57,7 +58,7 @@ describe("llama.cpp's server", () => {
           },
         ],
       },
-      { text: "😀", tokens: [expect.objectContaining({ id: 9, text: "😀", logprob: -1.5 })] },
+      { index: 0, text: "😀", tokens: [expect.objectContaining({ id: 9, text: "😀", logprob: -1.5 })] },
     ]);
     const end = await run.end;
     expect(end.finishReason).toBe("length");
@@ -181,8 +182,8 @@ describe("Ollama", () => {
     const generator = await TextGenerator.connect((await serve(OLLAMA, pieceBytes)).url, { model: "llama3.2" });
     const run = generator.generate("Begin", { stop: ["END"] });
     expect(await collect(run)).toEqual([
-      { text: "One", tokens: [] },
-      { text: " day", tokens: [] },
+      { index: 0, text: "One", tokens: [] },
+      { index: 0, text: " day", tokens: [] },
     ]);
     const { usage, timings } = await run.end;
     expect(usage).toEqual({ promptTokens: 26, cachedTokens: 0, completionTokens: 3 });

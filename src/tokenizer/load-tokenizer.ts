@@ -1,4 +1,5 @@
 import { WordloomError } from "../errors";
+import { ownModule } from "../own-module";
 import { AddedTokenSplitter, readAddedTokens } from "./added-tokens";
 import { createByteDecoder } from "./byte-decoder";
 import { record } from "./json-fields";
@@ -106,7 +107,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         );
       }
       const specials = added.filter((token) => token.special).map((token) => token.content);
-      const { chatPrompt } = await import("./chat-prompt"); // many never chat: a parser and an interpreter come with it
+      const { chatPrompt } = await ownModule(import("./chat-prompt")); // many never chat: a parser and an interpreter come with it
       const prompt = await chatPrompt(messages, options, { template, variables, specials });
       return Uint32Array.from(encodeSections(prompt.text, prompt.guard)); // the template writes its own special tokens
     },

@@ -14,7 +14,7 @@ import type {
   TaggedInput,
 } from "../engine/engine";
 import type { LoadContext, LoadProgress, LoadRequest } from "../engine/load-model";
-import { ownModule } from "../engine/own-module";
+import { ownModule } from "../own-module";
 import type { ModelPlan, ModelPlanContext, ModelPlanRequest } from "../engine/plan-model";
 import { WordloomError } from "../errors";
 import type { Answers, Ask, AskType, ClientMessage, HostMessage, Message } from "./messages";

@@ -5,6 +5,7 @@
  * host. What changes from step to step stands in the sequence's record (sequence-record.ts), which the last kernel updates.
  */
 import { WordloomError } from "../../errors";
+import { onDemand, ownModule } from "../../own-module";
 import { BufferArena } from "../../gpu/buffers";
 import { countingDevice } from "../../gpu/counting-device";
 import { openDevice, requireTier, type GpuDevice } from "../../gpu/device";
@@ -35,17 +36,17 @@ import {
   type StepResult,
 } from "../backend";
 import { cacheLayout, type CacheLayout } from "../cache-layout";
-import { CacheCopier } from "./cache-copier";
+import type { CacheCopier } from "./cache-copier";
 import { fuse } from "./fuse";
 import { encodeBreakers, encodeHistory, historyBytes } from "./history";
 import { publishedFormats, weightBytes } from "./held-formats";
 import { makePlan, type Plan, type PlanRequest } from "./plan";
 import { headOf, Recorder } from "./recording";
-import { RowBatch, type RowBatchOptions } from "./row-batch";
+import type { RowBatch, RowBatchOptions } from "./row-batch";
 import { kindOf, nameOf, PLAIN } from "./sampler-kind";
-import { Scorer } from "./scorer";
+import type { Scorer } from "./scorer";
 import { decodeReport, encodeRecord, POSITION_OFFSET, REPORT_BYTES, TOP_BYTES } from "./sequence-record";
-import { Verifier } from "./verifier";
+import type { Verifier } from "./verifier";
 import { WeightStore } from "./weight-store";
 
 export interface GpuBackendOptions extends Omit<PlanRequest, "published"> {
@@ -145,12 +146,13 @@ class GpuBackend implements Backend {
   readonly #x: { decode: GPUBuffer; prefill: GPUBuffer; rowBytes: number };
   readonly #ring: ReadbackRing;
   readonly #recording: Promise<Recording>;
-  readonly #scorer: Scorer;
-  readonly #verifier: Verifier;
+  /** These come with the first run that needs them. */
+  readonly #scorer: () => Promise<Scorer>;
+  readonly #verifier: () => Promise<Verifier>;
+  readonly #cache: () => Promise<CacheCopier>;
   readonly #batchOptions: RowBatchOptions;
   /** Of the number of answers that was asked for last. */
   #batch: RowBatch | undefined;
-  readonly #cache: CacheCopier;
   /** Rejects everything pending on `dispose` and on a lost device. */
   readonly #ended: Promise<never>;
   #end: (error: WordloomError) => void = () => undefined;
@@ -225,7 +227,10 @@ class GpuBackend implements Backend {
     };
     this.#logits = recorder.decodeValues.get(head.to, head.outputs);
     this.cacheLayout = cacheLayout(spec, this.#plan.kvDtype);
-    this.#cache = new CacheCopier(device, recorder, this.cacheLayout, this.#plan.contextLength);
+    this.#cache = onDemand(async () => {
+      const { CacheCopier } = await ownModule(import("./cache-copier"));
+      return new CacheCopier(device, recorder, this.cacheLayout, this.#plan.contextLength);
+    });
     this.#kernels = kernels;
     this.#sampler = {
       sequences: this.#sequences,
@@ -241,9 +246,15 @@ class GpuBackend implements Backend {
       ...{ kernels, device, work, recorder, head, weights: this.weights, chunk: this.#chunk },
       maxRows: this.maxPrefillTokens,
     };
-    this.#scorer = new Scorer({ ...rowReader, maxBindingBytes });
+    this.#scorer = onDemand(async () => {
+      const { Scorer } = await ownModule(import("./scorer"));
+      return new Scorer({ ...rowReader, maxBindingBytes });
+    });
     const { sequences, logits, top } = this.#sampler;
-    this.#verifier = new Verifier({ ...rowReader, sequences, logits, top });
+    this.#verifier = onDemand(async () => {
+      const { Verifier } = await ownModule(import("./verifier"));
+      return new Verifier({ ...rowReader, sequences, logits, top });
+    });
     this.#batchOptions = {
       ...{ kernels, device, recorder, body, head, maxBindingBytes },
       ...{ hiddenSize: spec.hiddenSize, vocabSize: spec.vocabSize, contextLength: this.#plan.contextLength },
@@ -505,9 +516,10 @@ class GpuBackend implements Backend {
     if (sampling === undefined || sampling.processLogits || sampling.allowedTokens) {
       throw new WordloomError("internal", "drafts before begin(), or in a run whose host has a say in each token");
     }
-    const prepared = await this.#guard(this.#verifier.prepare());
+    const verifier = await this.#guard(this.#verifier());
+    const prepared = await this.#guard(verifier.prepare());
     const encoder = this.#encodeChunk(Uint32Array.from([previous, ...drafts]), start);
-    return this.#guard(this.#verifier.verify(prepared, encoder, 1 + drafts.length, sampling));
+    return this.#guard(verifier.verify(prepared, encoder, 1 + drafts.length, sampling));
   }
 
   async beginRows(options: BeginRowsOptions): Promise<void> {
@@ -517,6 +529,7 @@ class GpuBackend implements Backend {
     if (this.#batch?.rows !== rows) {
       this.#batch?.destroy();
       this.#batch = undefined;
+      const { RowBatch } = await this.#guard(ownModule(import("./row-batch")));
       this.#batch = await this.#guard(RowBatch.make(this.#batchOptions, rows));
     }
     await this.#guard(this.#batch.begin(options));
@@ -544,15 +557,17 @@ class GpuBackend implements Backend {
   }
 
   async score(tokens: Uint32Array, start: number, targets: Uint32Array): Promise<ScoredRows> {
-    const prepared = await this.#guard(this.#scorer.prepare());
+    const scorer = await this.#guard(this.#scorer());
+    const prepared = await this.#guard(scorer.prepare());
     const encoder = this.#encodeChunk(tokens, start);
-    return this.#guard(this.#scorer.score(prepared, encoder, targets));
+    return this.#guard(scorer.score(prepared, encoder, targets));
   }
 
   async hiddenState(tokens: Uint32Array, start: number, pooling: Pooling): Promise<Float32Array> {
-    const prepared = await this.#guard(this.#scorer.prepareStates());
+    const scorer = await this.#guard(this.#scorer());
+    const prepared = await this.#guard(scorer.prepareStates());
     const encoder = this.#encodeChunk(tokens, start);
-    return this.#guard(this.#scorer.hiddenState(prepared, encoder, tokens.length, pooling));
+    return this.#guard(scorer.hiddenState(prepared, encoder, tokens.length, pooling));
   }
 
   #encodeChunk(tokens: Uint32Array, start: number): GPUCommandEncoder {
@@ -597,12 +612,14 @@ class GpuBackend implements Backend {
 
   async exportCache(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
     this.#recorded();
-    return this.#guard(this.#cache.read(start, end));
+    const cache = await this.#guard(this.#cache());
+    return this.#guard(cache.read(start, end));
   }
 
   async importCache(start: number, bytes: Uint8Array): Promise<void> {
     this.#recorded();
-    this.#cache.write(start, bytes);
+    const cache = await this.#guard(this.#cache());
+    cache.write(start, bytes);
     await this.#guard(this.#device.queue.onSubmittedWorkDone());
   }
 

@@ -24,9 +24,10 @@ import { headerTemplate, introTemplate, type IntroState, type Mode, type Panel }
 import type { SheetActions } from "./side-sheet";
 
 startPageLanguage(() => import("../words/german-page"));
-if (!isSecureContext) void import("../offline/insecure-note");
+const unfetched = () => undefined; // without a network there is nothing to add: the page writes as it is
+if (!isSecureContext) import("../offline/insecure-note").catch(unfetched);
 // The development server has no service worker: it would show what was, not what is.
-if (import.meta.env.PROD) addEventListener("load", () => void import("../offline/on-page"));
+if (import.meta.env.PROD) addEventListener("load", () => void import("../offline/on-page").catch(unfetched));
 
 /**
  * The page: the element, with its parts that are opened on demand round it. It renders into the document itself, so that

@@ -42,6 +42,7 @@ export const templates = {
   "element-remedy-connection": "Die Verbindung und die Adresse prüfen, dann noch einmal laden.",
   "element-remedy-report": "Das ist ein Fehler von Wordloom; bitte mit dieser Meldung weitergeben.",
   "element-remedy-settings": "Die hier genannte Einstellung berichtigen.",
+  "element-remedy-cors": "Wer jenen Server betreibt, kann es beheben: Er muss Access-Control-Allow-Origin senden.",
   "element-remedy-owner": "Wer diese Seite gemacht hat, kann es beheben; die Meldung sagt, wie.",
   "element-remedy-shorten": "Den Anfang kürzen oder das Modell mit einem größeren Kontext laden.",
   "element-remedy-browser": "Die Seite in Chrome oder Edge ab 123 oder Safari 26 öffnen, über https oder localhost.",

@@ -97,7 +97,10 @@ export const REMEDIES: Record<WordloomErrorCode, () => string> = {
       id: "element-remedy-source",
     }),
   "network-failed": connection,
-  "cors-refused": owner,
+  "cors-refused": () =>
+    msg("Whoever runs that server can mend it: it has to send Access-Control-Allow-Origin.", {
+      id: "element-remedy-cors",
+    }),
   "rate-limited": later,
   "server-failed": later,
   "storage-failed": () =>

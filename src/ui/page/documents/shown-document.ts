@@ -4,6 +4,7 @@ import type { PageParts } from "../parts";
 import type { Mode } from "../shell";
 import type { PageDocument } from "./document";
 import type { TextDesk } from "./text-desk";
+import { documentId } from "./document-id";
 
 /** What it asks of the page. */
 export interface DocumentPage extends ReactiveControllerHost {
@@ -22,7 +23,7 @@ export class ShownDocument {
   #document: PageDocument | undefined;
   /** Why the last one is not kept; "" where it is, or is not to be. */
   #notKept = "";
-  #chatId: string = crypto.randomUUID();
+  #chatId: string = documentId();
 
   constructor(private readonly page: DocumentPage) {}
 
@@ -76,7 +77,7 @@ export class ShownDocument {
   begin = (): void => {
     if (this.page.mode === "write") this.page.desk?.begin();
     else {
-      this.#chatId = crypto.randomUUID();
+      this.#chatId = documentId();
       this.page.chat?.clear();
     }
     this.look();

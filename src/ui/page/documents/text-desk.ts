@@ -7,6 +7,7 @@ import * as words from "../../words/page-texts";
 import { copyButton } from "./copy-button";
 import type { PageDocument } from "./document";
 import { Versions } from "./versions";
+import { documentId } from "./document-id";
 
 /**
  * What can be done with the text in `<word-loom>`: its versions, one step each, copying, editing. It renders into the
@@ -23,7 +24,7 @@ export class TextDesk extends LitElement {
   @property({ attribute: false }) model = "";
 
   @state() private versions = new Versions();
-  #id: string = crypto.randomUUID();
+  #id: string = documentId();
   #forget: (() => void) | undefined;
 
   get document(): PageDocument & { kind: "text" } {
@@ -39,7 +40,7 @@ export class TextDesk extends LitElement {
 
   /** A text of its own; the other one stays where it is kept. */
   begin(): void {
-    this.#id = crypto.randomUUID();
+    this.#id = documentId();
     this.versions = new Versions();
     if (!this.loom) return;
     this.loom.reset();

@@ -1,5 +1,5 @@
 /** Wordloom's own modules that are fetched when they are needed. */
-import { WordloomError } from "../errors";
+import { WordloomError } from "./errors";
 
 /**
  * @param loading what `import()` gave
@@ -16,4 +16,19 @@ export async function ownModule<T>(loading: Promise<T>): Promise<T> {
       cause,
     });
   }
+}
+
+/**
+ * What is made when it is first asked for, and then kept. Where that fails whoever asked is told, and the next try is a new
+ * one: a module's server may be reached by then, or a buffer have room.
+ */
+export function onDemand<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    if (made === undefined) {
+      made = make();
+      made.catch(() => (made = undefined));
+    }
+    return made;
+  };
 }

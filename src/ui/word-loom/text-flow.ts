@@ -34,6 +34,12 @@ export class TextFlow {
     this.#container = container;
   }
 
+  /** In UTF-16 units. */
+  get length(): number {
+    const last = this.#blocks.at(-1);
+    return last ? last.start + last.node.length : 0;
+  }
+
   append(text: string): void {
     let start = 0;
     while (start < text.length) {
@@ -104,7 +110,7 @@ export class TextFlow {
     const node = document.createTextNode("");
     const block = {
       node,
-      start: last ? last.start + last.node.length : 0,
+      start: this.length,
       top: last ? lineOf(node) : node,
       lineCount: 1,
     };

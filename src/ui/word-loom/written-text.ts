@@ -9,6 +9,8 @@ const reducedMotion = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)"
  * the page's thread stays free however fast the model writes. A slower model's tokens appear at once.
  */
 const SHOW_INTERVAL_MS = 100;
+/** A change costs more in a long text: the interval is a millisecond for each thousand of its characters, if that is more. */
+const CHARACTERS_PER_MS = 1000;
 
 /** What has been written, as it is seen and heard: in the page a few times a second, in the live region by sentences. */
 export class WrittenText {
@@ -26,7 +28,8 @@ export class WrittenText {
   push(text: string): void {
     this.#pending += text;
     this.#announcer.push(text);
-    const waitMs = Math.max(0, this.#shownMs + SHOW_INTERVAL_MS - performance.now());
+    const intervalMs = Math.max(SHOW_INTERVAL_MS, this.#flow.length / CHARACTERS_PER_MS);
+    const waitMs = Math.max(0, this.#shownMs + intervalMs - performance.now());
     this.#timer ??= setTimeout(() => this.#show(), waitMs);
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { minifyWgsl, plainWorkerUrls, tokenizerOnlyPlugin } from "./vite-plugins";
 
@@ -16,6 +17,23 @@ test("minified WGSL has no comments, indentation or idle blanks, and each statem
   expect(minifyWgsl(source)).toBe(
     "\n\nfn add(a:f32,b:f32) -> f32{\nlet c=a + b;\nreturn c;\n}\n\n\n@workgroup_size(64) fn main(){}",
   );
+});
+
+test("what a #rows names is found in the minified file, too", () => {
+  const folder = new URL("../shaders/", import.meta.url);
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".wgsl"));
+  let count = 0;
+  for (const name of names) {
+    const text = minifyWgsl(readFileSync(new URL(name, folder), "utf8"));
+    const rest = text.replace(/^#rows .*$/gm, "");
+    for (const [line] of text.matchAll(/^#rows .*$/gm)) {
+      const [from, to] = line.slice("#rows ".length).split(" -> ");
+      expect(to, `${name}: ${line}`).toBeTruthy();
+      expect(rest.includes(from ?? ""), `${name}: ${line}`).toBe(true);
+      count++;
+    }
+  }
+  expect(count).toBeGreaterThan(30);
 });
 
 test("a comment between two words leaves them apart", () => {

@@ -22,14 +22,15 @@ export function minifyWgsl(source: string): string {
       text += source[i] ?? "";
     }
   }
+  // A `#rows FROM -> TO` names texts of the file: both sides are squeezed as the file is.
+  const squeeze = (part: string) =>
+    part
+      .trim()
+      .replace(/\s+/g, " ")
+      .replace(/([,:;]) | (=) | ({)/g, "$1$2$3");
   return text
     .split("\n")
-    .map((line) =>
-      line
-        .trim()
-        .replace(/\s+/g, " ")
-        .replace(/([,:;]) | (=) | ({)/g, "$1$2$3"),
-    )
+    .map((line) => line.split(" -> ").map(squeeze).join(" -> "))
     .join("\n");
 }
 

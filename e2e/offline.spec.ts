@@ -1,5 +1,5 @@
 /** A visited page without a network, newer versions of it, and an address that allows neither. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { expect, test as base } from "./fixtures";
-import { inState, LOAD_MS, loom, prompt, text } from "./loom";
+import { inState, LOAD_MS, prompt, text } from "./loom";
 
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
 const FOLDER = "some/folder";
@@ -102,47 +102,6 @@ test.describe("without a network", () => {
     expect(names).toHaveLength(2);
     expect(Math.min(...entries)).toBeGreaterThan(3);
   });
-});
-
-/** As if a newer version had been put on the server. */
-function publish(root: string, mark: string) {
-  const file = join(root, "index.html");
-  const html = readFileSync(file, "utf8").replace(/<title>.*<\/title>/, `<title>Wordloom ${mark}</title>`);
-  writeFileSync(file, html);
-  const worker = join(root, "service-worker.js");
-  const text = readFileSync(worker, "utf8");
-  const revision = /(["`])?revision\1:(["`])([0-9a-f]{32})\2,(["`])?url\4:(["`])index\.html\5/;
-  if (!revision.test(text)) throw new Error("service-worker.js does not list index.html");
-  writeFileSync(
-    worker,
-    text.replace(revision, (found, ...[, , hash]: string[]) => found.replace(hash ?? "", mark.padEnd(32, "0"))),
-  );
-}
-
-test("a newer version is offered while a text is being written, and taken when the text has ended", async ({
-  page,
-  site,
-}) => {
-  test.setTimeout(150_000);
-  await page.goto("./?max-new-tokens=400&seed=1");
-  await inState(page, "ready");
-  await page.locator("#settings-button").click();
-  await expect(kept(page)).toHaveText(/The page and the story model are kept/, { timeout: LOAD_MS });
-  await write(page, "Once upon a time");
-  publish(site.root, "2");
-  await page.evaluate(async () => void (await (await navigator.serviceWorker.getRegistration())?.update()));
-  const offer = page.locator("wordloom-update-offer");
-  await expect(offer).toContainText("A newer version is here.", { timeout: LOAD_MS });
-  await expect(loom(page)).toHaveAttribute("state", "generating");
-  await offer.getByRole("button", { name: "Use it" }).click();
-  await expect(offer).toContainText("as soon as no text is being written");
-  const before = await text(page);
-  await expect.poll(() => text(page), { timeout: LOAD_MS }).not.toBe(before); // it goes on
-  await expect(page).toHaveTitle("Wordloom");
-
-  await loom(page).evaluate((element: HTMLElement & { stop(): void }) => element.stop());
-  await expect(page).toHaveTitle("Wordloom 2", { timeout: LOAD_MS });
-  await expect(offer).toHaveText("");
 });
 
 base("an address that is not secure says what to do about it", async ({ page, baseURL, request }) => {

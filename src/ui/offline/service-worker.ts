@@ -92,7 +92,7 @@ self.addEventListener("install", (event) => (event as WaitingEvent).waitUntil(re
 self.addEventListener("activate", (event) => (event as WaitingEvent).waitUntil(deleteOtherModels()));
 self.addEventListener("message", (event) => {
   const { data, ports } = event as MessageEvent<FromPage>;
-  if (data === "use-now") void self.skipWaiting();
+  if (data === "use-now") (event as MessageEvent & WaitingEvent).waitUntil(self.skipWaiting());
   else if (data === "keep-model")
     (event as MessageEvent & WaitingEvent).waitUntil(
       keepModel().then(
